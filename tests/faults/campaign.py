@@ -178,17 +178,16 @@ class Campaign:
         return store, result
 
     def check_outcomes(self, store, result):
-        by_id, disturbed = {}, {}
+        by_id = {}
         for record in records_of(store):
             seen = by_id.setdefault(record["config"]["ID"], [])
-            if disturbed.pop(record["config"]["ID"], False):
+            if seen and seen[-1].get("tainted"):
                 seen.pop()  # what other programs disturbed is measured again
-            seen.append((record["outcome"], record.get("stage", "")))
-            disturbed[record["config"]["ID"]] = bool(record.get("tainted"))
+            seen.append(record)
         counts = Counter()
         for number in range(self.options.configs):
             fault = self.plan.faults.get(number, "none")
-            seen = by_id.get(number, [])
+            seen = [(record["outcome"], record.get("stage", "")) for record in by_id.get(number, [])]
             if fault == "none":  # one that lost its race may be measured in full when the search is over
                 ok, pruned = ("ok", "measure"), ("pruned", "measure")
                 right = seen in ([ok], [pruned], [pruned, ok])
