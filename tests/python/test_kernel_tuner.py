@@ -81,12 +81,12 @@ class Examples(unittest.TestCase):
         args = vectors()
         sizes = [32 * i for i in (1, 2, 4)]
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            results, env = tuned("vector_add", ADD, 1000, args, {"block_size_x": sizes}, quiet=False, iterations=4,
+            results, env = tuned("vector_add", ADD, 1000, args, {"block_size_x": sizes}, quiet=False, iterations=20,
                                  answer=[args[1] + args[2], None, None, None], metrics={
                                      "GB/s": lambda p: 12 * 1000 / p["time"] / 1e6, "twice": "2 * time"})
         self.assertEqual(sorted(each["block_size_x"] for each in results), sizes)
         for each in results:
-            self.assertEqual(len(each["times"]), 4)
+            self.assertEqual(len(each["times"]), 20)
             self.assertAlmostEqual(each["time"], np.mean(each["times"]), places=9)
             self.assertAlmostEqual(each["GB/s"] * each["time"], 12 * 1000 / 1e6)
             self.assertAlmostEqual(each["twice"], 2 * each["time"])

@@ -565,8 +565,7 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, argum
     _judge(tunable, named, answer, atol, verify)
     iterations = _checks.whole_number("iterations", iterations, 1)
     path = None if cache is None else _cache_path(cache, kernel_name, list(tune_params))
-    for key, value in {"rep": iterations, "min_rep": min(3, iterations), "statistic": "mean",
-                       "race": False}.items():
+    for key, value in {"rep": iterations, "min_rep": iterations, "statistic": "mean", "race": False}.items():
         tunable.measure(key, value)
     params = list(tune_params)
     objective, higher = _set_goal(tunable, params, metrics, objective, objective_higher_is_better)
