@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/dynamic_library.hpp"
 #include "base/text.hpp"
+#include "system/dynamic_library.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::emulator {
@@ -21,7 +21,7 @@ constexpr const char* library_variable = "XTUNE_LLVM_LIBRARY";
 
 /// The functions of llvm-c/Disassembler.h and llvm-c/Target.h that are needed.
 struct LlvmLibrary {
-  base::DynamicLibrary library = open_library();
+  system::DynamicLibrary library = open_library();
   void* (*create)(const char* triple, const char* cpu, const char* features, void* info, int tag, void* get_info,
                   void* look_up) = nullptr;
   void (*dispose)(void* context) = nullptr;
@@ -41,11 +41,11 @@ struct LlvmLibrary {
     library.keep_resident();
   }
 
-  static base::DynamicLibrary open_library() {
+  static system::DynamicLibrary open_library() {
     if (const char* named = std::getenv(library_variable); named && *named) try {
-        return base::DynamicLibrary::open({named});
+        return system::DynamicLibrary::open({named});
       } catch (const Error& error) {
-        base::throw_with_message(error, fmt::format("{}={}: {}", library_variable, named, error.what()));
+        system::throw_with_message(error, fmt::format("{}={}: {}", library_variable, named, error.what()));
       }
     std::vector<std::string> names;
     for (int major = 22; major >= 17; --major) {
@@ -54,9 +54,9 @@ struct LlvmLibrary {
       names.push_back(fmt::format("libLLVM-{}.so", major));
     }
     try {
-      return base::DynamicLibrary::open(names);
+      return system::DynamicLibrary::open(names);
     } catch (const Error& error) {
-      base::throw_with_message(
+      system::throw_with_message(
           error, fmt::format("no LLVM of version 17 to 22 is installed, which decodes AMD's instructions (Debian: "
                              "libllvm19; {} names a library elsewhere; {})",
                              library_variable, error.what()));

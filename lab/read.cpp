@@ -6,12 +6,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/record/ranking.hpp"
 #include "core/record/record.hpp"
 #include "lab/formats.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::lab {
@@ -126,7 +126,7 @@ record::RecordSet records_below(const fs::path& folder) {
   std::sort(files.begin(), files.end());
   record::RecordSet all;
   for (const fs::path& file : files) {
-    record::RecordSet set = record::parse_records(base::printable(file.string()), base::read_file_gunzipped(file));
+    record::RecordSet set = record::parse_records(base::printable(file.string()), system::read_file_gunzipped(file));
     std::move(set.records.begin(), set.records.end(), std::back_inserter(all.records));
     std::move(set.warnings.begin(), set.warnings.end(), std::back_inserter(all.warnings));
   }
@@ -198,7 +198,7 @@ std::vector<Recording> read_recordings(const fs::path& path, std::optional<spec:
   if (fs::is_directory(path, error)) {
     recordings = recordings_of(records_below(path), name, by);
   } else {
-    const std::string text = base::read_file_gunzipped(path);
+    const std::string text = system::read_file_gunzipped(path);
     if (holds_records(path, text)) {
       recordings = recordings_of(record::parse_records(name, text), name, by);
     } else {

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "base/event_loop.hpp"
 #include "core/run/services.hpp"
 #include "core/spec/spec.hpp"
 #include "core/target/target.hpp"
 #include "lab/recording.hpp"
+#include "system/clock.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::lab {
 
@@ -40,10 +40,10 @@ void prepare(spec::Spec& spec);
 std::uint64_t recorded_of(const space::Space& space, const Recording& recording);
 
 /// Simulated time: a clock that jumps from event to event, driven by an event loop that never waits.
-class Simulation final : public base::Clock {
+class Simulation final : public system::Clock {
  public:
   /// start_unix_ms: the calendar time at the start of the simulation.
-  Simulation(base::EventLoop& loop, std::int64_t start_unix_ms) : loop_(loop), start_unix_ms_(start_unix_ms) {}
+  Simulation(system::EventLoop& loop, std::int64_t start_unix_ms) : loop_(loop), start_unix_ms_(start_unix_ms) {}
 
   std::int64_t now_ns() override { return now_ns_; }
   std::int64_t unix_time_ms() override { return start_unix_ms_ + now_ns_ / 1'000'000; }
@@ -54,7 +54,7 @@ class Simulation final : public base::Clock {
 
  private:
   void step();
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   std::int64_t start_unix_ms_;
   std::int64_t now_ns_ = 0;
   std::uint64_t asked_ = 0;

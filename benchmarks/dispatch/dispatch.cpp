@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "backends/backend.hpp"
-#include "base/files.hpp"
 #include "core/device/backend_facts.hpp"
 #include "dispatch/kernel_state.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::backend;
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::measure;

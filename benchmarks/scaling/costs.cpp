@@ -1,11 +1,11 @@
 // Times a run, and the same run from the store.
 #include "costs.hpp"
 
-#include "base/clock.hpp"
 #include "cluster/shared_study.hpp"
+#include "system/clock.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 using namespace xtune::run;
 

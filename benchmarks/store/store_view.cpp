@@ -17,14 +17,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::device;
 using namespace xtune::measure;
 using namespace xtune::record;

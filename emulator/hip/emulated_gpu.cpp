@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "emulator/disassembler.hpp"
 #include "emulator/program.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::emulator {
@@ -36,7 +36,7 @@ device::DeviceModel model_of(const std::string& named) {
   }
   // Opens LLVM now: without it, a code object would be refused only when it is loaded.
   static_cast<void>(Disassembler(arch, info->warp_size));
-  info->memory_bytes = static_cast<std::int64_t>(base::machine_memory_bytes());
+  info->memory_bytes = static_cast<std::int64_t>(system::machine_memory_bytes());
   return device::device_model(*info);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/machine.hpp"
+#include "system/machine.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -29,7 +29,7 @@ GpuMemory::~GpuMemory() {
 
 void* GpuMemory::allocate(std::size_t bytes) {
   bytes = std::max<std::size_t>(bytes, 1);
-  if (bytes > base::machine_memory_bytes()) return nullptr;  // the kernel may promise more than it has
+  if (bytes > system::machine_memory_bytes()) return nullptr;  // the kernel may promise more than it has
   void* const address = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (!address) return nullptr;
   blocks_[number_of(address)] = bytes;

@@ -11,9 +11,9 @@
 #include <functional>
 #include <vector>
 
-#include "base/machine.hpp"
-#include "base/parallel.hpp"
 #include "core/device/device_info.hpp"
+#include "system/machine.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::emulator {
 
@@ -47,7 +47,7 @@ class SlowLaunch {
 
 Report launch_in_threads(const Program& program, const Launch& launch, const Memory& memory) {
   const std::uint64_t groups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  const auto parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(groups, 1, base::usable_cpus()));
+  const auto parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(groups, 1, system::usable_cpus()));
   struct Share {
     Report report;
     std::exception_ptr error;
@@ -55,7 +55,7 @@ Report launch_in_threads(const Program& program, const Launch& launch, const Mem
   std::vector<Share> done(parts);
   std::atomic<bool> stop{false};
   SlowLaunch slow;
-  base::for_each_index(parts, static_cast<unsigned>(parts), [&](std::size_t i) {
+  system::for_each_index(parts, static_cast<unsigned>(parts), [&](std::size_t i) {
     Launch own = launch;
     own.stop = &stop;
     own.watch = [&slow](const std::function<std::string()>& place) { slow.look(place); };

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "emulator/disassembler.hpp"
 #include "emulator/half.hpp"
 #include "emulator/program.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::test {
 
@@ -30,7 +30,7 @@ inline bool can_emulate() {
   static const bool possible = [] {
     std::string missing;
     for (const char* program : {"clang-19", "ld.lld-19"})
-      if (base::find_program(program).empty())
+      if (system::find_program(program).empty())
         missing = std::string(program) + " is not installed (Debian: clang-19 lld-19 libllvm19)";
     try {
       const emulator::Disassembler tried("gfx942", 64);
@@ -45,15 +45,15 @@ inline bool can_emulate() {
 
 /// Runs clang on a text; fails the test with clang's messages.
 inline std::string build(const std::string& text, const std::string& suffix, std::vector<std::string> options) {
-  const base::TemporaryDirectory folder;
+  const system::TemporaryDirectory folder;
   const std::string source = (folder.path() / ("source" + suffix)).string(),
                     result = (folder.path() / "result").string();
   std::ofstream(source) << text;
   options.insert(options.begin(), "clang-19");
   options.insert(options.end(), {source, "-o", result});
-  const base::CommandResult done = base::run_command(options);
+  const system::CommandResult done = system::run_command(options);
   REQUIRE_MESSAGE(done.exit_code == 0, done.stderr_text);
-  return base::read_file(result);
+  return system::read_file(result);
 }
 
 inline std::string assemble(const std::string& text, const std::string& arch) {

@@ -5,12 +5,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
 #include "lab/commands/commands.hpp"
+#include "system/files.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -56,14 +56,14 @@ int import_kernel_tuner(const ImportOptions& options) {
   }
   if (!options.store.empty()) {
     stored = stored_file(options.store, recording, stem);
-    base::write_file_atomically(stored, texts.records);
+    system::write_file_atomically(stored, texts.records);
   }
   if (!spec.empty()) {
-    base::write_output_file(written(".configs.csv"), texts.configs);
-    base::write_output_file(written(".jsonl"), texts.records);
+    system::write_output_file(written(".configs.csv"), texts.configs);
+    system::write_output_file(written(".jsonl"), texts.records);
     // Written last, and only if it is valid: an existing spec always works.
     spec::parse_spec(texts.spec, spec.string(), folder);
-    base::write_output_file(spec, texts.spec);
+    system::write_output_file(spec, texts.spec);
   }
 
   std::map<Outcome, std::uint64_t> counts;

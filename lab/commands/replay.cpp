@@ -20,9 +20,9 @@ std::size_t replay_jobs(const std::string& given) {
 
 class RecordedCase final : public ReplayedCase {
  public:
-  RecordedCase(base::EventLoop& loop, const lab::Recording& recorded, const std::string& jobs)
+  RecordedCase(system::EventLoop& loop, const lab::Recording& recorded, const std::string& jobs)
       : loop_(loop),
-        simulation_(loop, base::system_clock().unix_time_ms()),
+        simulation_(loop, system::system_clock().unix_time_ms()),
         answers_(recorded),
         compiler_(simulation_, answers_, replay_jobs(jobs)),
         bench_(simulation_, answers_) {
@@ -34,7 +34,7 @@ class RecordedCase final : public ReplayedCase {
   }
 
  private:
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   lab::Simulation simulation_;
   lab::RecordedAnswers answers_;
   lab::ReplayCompileService compiler_;
@@ -57,7 +57,7 @@ class RecordedReplay final : public Replay {
     if (devices.size() > 1) throw bad_argument("--device {}: a replay has one device", options.device);
     if (!devices.empty()) device_ = devices.front();
   }
-  std::unique_ptr<ReplayedCase> open(base::EventLoop& loop, const Bindings& problem) override {
+  std::unique_ptr<ReplayedCase> open(system::EventLoop& loop, const Bindings& problem) override {
     const lab::Recording& recording = lab::choose_recording(recordings_, spec, problem, options_.arch, device_);
     auto opened = std::make_unique<RecordedCase>(loop, recording, options_.jobs);
     if (checked_.insert(problem).second) {

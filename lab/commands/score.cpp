@@ -5,10 +5,10 @@
 #include <set>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "core/spec/spec.hpp"
 #include "lab/commands/commands.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -72,7 +72,7 @@ lab::ScoreOptions score_options(const ScoreCommand& command) {
   options.aggregate = !command.no_aggregate;
   options.transfer = command.transfer;
   options.threads = command.threads ? command.threads : std::max(1u, std::thread::hardware_concurrency());
-  options.thread_cpu_s = base::thread_cpu_s;
+  options.thread_cpu_s = system::thread_cpu_s;
   options.note = [](const std::string& note) { tell("note: {}\n", note); };
   return options;
 }

@@ -6,7 +6,7 @@
 
 #include "cli/cli.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;
@@ -254,7 +254,7 @@ TEST_CASE("an import keeps files that exist, unless --force is given") {
     const CommandResult kept = cli.xtune(import);
     CHECK(kept.exit_code == 2);
     CHECK(has(kept.stderr_text, cli.path(name) + ": the file exists; --force replaces it, --name or -o names others"));
-    CHECK(base::read_file(cli.path(name)) == "mine");
+    CHECK(system::read_file(cli.path(name)) == "mine");
     CHECK_FALSE(fs::exists(cli.path("kept")));
   }
   std::vector<std::string> forced = import;

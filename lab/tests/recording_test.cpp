@@ -5,12 +5,12 @@
 #include <cmath>
 #include <fstream>
 
-#include "base/files.hpp"
 #include "caches.hpp"
 #include "core/spec/spec.hpp"
 #include "lab/formats.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::measure;
 using namespace xtune::record;
 using namespace xtune::lab;

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <fstream>
 
-#include "base/files.hpp"
 #include "caches.hpp"
 #include "core/run/tuner.hpp"
 #include "lab/formats.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::record;
 using namespace xtune::lab;
 using namespace xtune::run;

@@ -12,7 +12,6 @@
 #include "api/run_turn.hpp"
 #include "api/tunable_state.hpp"
 #include "backends/backend.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
@@ -20,6 +19,7 @@
 #include "core/validate/npy.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "ipc/protocol.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -94,7 +94,7 @@ std::string CheckedBenchService::complaint(const run::BenchJob& job, const std::
     const validate::ArgumentLayout& layout = check_.buffers[i].layout;
     if (layout.role == spec::ArgRole::in) continue;
     const std::filesystem::path path = ipc::output_path(folder_, launch, i);
-    contents[i] = base::read_file(path, layout.bytes());
+    contents[i] = system::read_file(path, layout.bytes());
     if (contents[i].size() != layout.bytes())
       throw Error(ErrorKind::io, path.string() + " is not as long as the output; was it changed?");
     arguments.outputs.push_back(view(layout, std::as_bytes(std::span(std::as_const(contents[i])))));
@@ -270,10 +270,10 @@ std::string leave_expected(const Expected& expected, const std::vector<PreparedB
   for (const auto& [place, data] : by_place) {
     const validate::ArgumentLayout& layout = buffers[place].layout;
     check_fits(layout, data->host().size(), data->dtype(), "what the reference expects of");
-    base::write_file_atomically(ipc::expected_path(scratch, place), as_text(data->host()));
+    system::write_file_atomically(ipc::expected_path(scratch, place), as_text(data->host()));
     digests += layout.name + " " + base::sha256(as_text(data->host())) + "\n";
   }
-  base::write_file_atomically(ipc::expected_complete_path(scratch), "");
+  system::write_file_atomically(ipc::expected_complete_path(scratch), "");
   return base::sha256(digests);
 }
 

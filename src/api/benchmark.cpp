@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "api/results.hpp"
-#include "base/clock.hpp"
 #include "dispatch/kernel_state.hpp"
+#include "system/clock.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -40,7 +40,7 @@ std::vector<double> cold_samples(backend::Runtime& runtime, Stream stream, const
     // Both vendors' streams are pointers that only pass through.
     return timer->time_ms([&](void* own) { launch(Stream(static_cast<CUstream_st*>(own))); });
   };
-  base::Clock& clock = base::system_clock();
+  system::Clock& clock = system::system_clock();
   const std::int64_t begin = clock.now_ns();
   std::vector<double> samples_ms;
   sample();  // the first one in a stream may wait for the device
@@ -64,7 +64,7 @@ Timing time_launches(const Kernel& kernel, Stream stream, const BenchmarkSetting
       throw Error(ErrorKind::unavailable, kernel.name() + ": " + failure.what());
     }
   }
-  base::Clock& clock = base::system_clock();
+  system::Clock& clock = system::system_clock();
   const auto batch_ms = [&](std::size_t launches) {
     const std::int64_t start = clock.now_ns();
     for (std::size_t i = 0; i < launches; ++i) launch(stream);

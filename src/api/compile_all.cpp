@@ -12,8 +12,6 @@
 #include "api/tunable_state.hpp"
 #include "api/workers.hpp"
 #include "backends/backend.hpp"
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
@@ -24,6 +22,8 @@
 #include "dispatch/kernel_state.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 #include "xtune/kernel.hpp"
 #include "xtune/tune.hpp"
@@ -95,16 +95,16 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
   }
   const resolve::CandidateResolver resolver(setting.spec, setting.space, setting.problem, setting.target.device,
                                             setting.target.arch, setting.target.backend.toolchain, false,
-                                            base::chosen_store(settings.store));
+                                            system::chosen_store(settings.store));
   StoppableLoop stoppable(settings.stop, settings.poll);
   ipc::JobWorkers workers(stoppable.loop(), jobs);
   run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,
-                          base::chosen_store(settings.store), stoppable.loop(), workers.compiler());
+                          system::chosen_store(settings.store), stoppable.loop(), workers.compiler());
   std::vector<run::SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
 
   auto spec = std::make_shared<spec::Spec>(setting.spec);
   spec->cases = {setting.problem};
-  const std::filesystem::path store = base::absolute_path(base::chosen_store(settings.store));
+  const std::filesystem::path store = system::absolute_path(system::chosen_store(settings.store));
   std::vector<CompiledConfig> done;
   auto next = swept.begin();
   for (std::size_t i = 0; i < configs.size(); ++i) {

@@ -2,8 +2,8 @@
 #include "xtune/data.hpp"
 
 #include "api/checks.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
+#include "system/files.hpp"
 
 namespace xtune {
 namespace {
@@ -46,7 +46,7 @@ Data Data::bytes(DType dtype, std::span<const std::byte> elements) {
 Data Data::file(const std::filesystem::path& npy) {
   Data data;
   data.kind_ = Kind::file;
-  data.path_ = base::absolute_path(npy).lexically_normal();
+  data.path_ = system::absolute_path(npy).lexically_normal();
   return data;
 }
 

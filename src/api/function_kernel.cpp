@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "api/run_turn.hpp"
-#include "base/clock.hpp"
 #include "core/build/cache.hpp"
 #include "core/device/program_call.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/space/space.hpp"
+#include "system/clock.hpp"
 #include "xtune/error.hpp"
 #include "xtune/value.hpp"
 
@@ -68,7 +68,7 @@ struct FunctionCompiler::Wake {
   }
 };
 
-FunctionCompiler::FunctionCompiler(base::EventLoop& loop, std::size_t jobs, std::vector<space::Parameter> parameters,
+FunctionCompiler::FunctionCompiler(system::EventLoop& loop, std::size_t jobs, std::vector<space::Parameter> parameters,
                                    Prepare prepare)
     : loop_(loop),
       jobs_(jobs),
@@ -143,7 +143,7 @@ void FunctionCompiler::work() {
 }
 
 void FunctionCompiler::run(Task& task) const {
-  const std::int64_t begin_ns = base::system_clock().now_ns();
+  const std::int64_t begin_ns = system::system_clock().now_ns();
   try {
     prepare_(config_of_words(task.job.request.options, parameters_));
   } catch (const Error& error) {
@@ -157,7 +157,7 @@ void FunctionCompiler::run(Task& task) const {
     task.answer.outcome = Outcome::compile_failed;
     task.answer.message = "it threw something that is not a std::exception";
   }
-  task.answer.artifact.compile_s = static_cast<double>(base::system_clock().now_ns() - begin_ns) * 1e-9;
+  task.answer.artifact.compile_s = static_cast<double>(system::system_clock().now_ns() - begin_ns) * 1e-9;
 }
 
 void FunctionCompiler::deliver() {

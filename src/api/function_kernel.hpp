@@ -14,11 +14,11 @@
 #include <thread>
 #include <vector>
 
-#include "base/event_loop.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
 #include "core/space/space.hpp"
 #include "ipc/services.hpp"
+#include "system/event_loop.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {
@@ -31,7 +31,8 @@ class FunctionCompiler final : public run::CompileService {
  public:
   using Prepare = std::function<void(const Bindings& config)>;
   /// prepare: empty: nothing is to be done. The loop must outlive it.
-  FunctionCompiler(base::EventLoop& loop, std::size_t jobs, std::vector<space::Parameter> parameters, Prepare prepare);
+  FunctionCompiler(system::EventLoop& loop, std::size_t jobs, std::vector<space::Parameter> parameters,
+                   Prepare prepare);
   ~FunctionCompiler() override;
   FunctionCompiler(const FunctionCompiler&) = delete;
   FunctionCompiler& operator=(const FunctionCompiler&) = delete;
@@ -55,7 +56,7 @@ class FunctionCompiler final : public run::CompileService {
   void run(Task& task) const;
   void deliver();
 
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   const std::size_t jobs_;
   const std::vector<space::Parameter> parameters_;
   const Prepare prepare_;

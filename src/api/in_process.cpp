@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
-#include "base/clock.hpp"
+#include "system/clock.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -27,7 +27,7 @@ CurrentContext::~CurrentContext() {
   }
 }
 
-InProcessBenchService::InProcessBenchService(base::EventLoop& loop, OpenDevice open_device)
+InProcessBenchService::InProcessBenchService(system::EventLoop& loop, OpenDevice open_device)
     : loop_(loop), open_device_(std::move(open_device)), wanted_(std::make_shared<bool>(true)) {}
 
 InProcessBenchService::~InProcessBenchService() { *wanted_ = false; }
@@ -48,7 +48,7 @@ worker::BenchSession& InProcessBenchService::session() {
                 "a kernel faulted, and with it the device context of this process is lost; with isolation = process it "
                 "would have cost only that configuration");
   if (!device_) device_ = open_device_(problem_.device);
-  if (!session_) session_ = std::make_unique<worker::BenchSession>(*device_, problem_, base::system_clock());
+  if (!session_) session_ = std::make_unique<worker::BenchSession>(*device_, problem_, system::system_clock());
   return *session_;
 }
 

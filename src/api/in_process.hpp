@@ -38,7 +38,7 @@ class CurrentContext {
 class InProcessBenchService final : public run::BenchService {
  public:
   using OpenDevice = std::function<std::unique_ptr<measure::Device>(int index)>;
-  InProcessBenchService(base::EventLoop& loop, OpenDevice open_device);
+  InProcessBenchService(system::EventLoop& loop, OpenDevice open_device);
   ~InProcessBenchService() override;
   void set_problem(run::Problem problem) override;
   void bench(const run::BenchJob& job, double timeout_s, Callback callback) override;
@@ -50,7 +50,7 @@ class InProcessBenchService final : public run::BenchService {
   /// Posts the job, and calls back with the session's answer unless it is cancelled before.
   template <class Answer, class Job>
   void later(Answer (worker::BenchSession::*measure)(const Job&), const Job& job, std::function<void(Answer)> callback);
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   OpenDevice open_device_;
   run::Problem problem_;
   std::unique_ptr<measure::Device> device_;

@@ -7,14 +7,14 @@
 #include "api/checks.hpp"
 #include "api/tunable_state.hpp"
 #include "api/workers.hpp"
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 #include "core/model/rank.hpp"
 #include "core/target/target.hpp"
 #include "dispatch/selector.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -69,7 +69,7 @@ Question question_of(const Tunable& tunable, const Bindings& problem, const std:
 }  // namespace
 
 Choice best(const Tunable& tunable, const Bindings& problem, const LookupSettings& settings) {
-  const base::RememberNothing writes_nothing(settings.frozen);
+  const system::RememberNothing writes_nothing(settings.frozen);
   const Question question = question_of(tunable, problem, settings.arch, settings.backend);
   const auto bundle = dispatch::open_bundle(settings.bundle, question.spec.kernel.name);
   dispatch::Selector selector(question.spec, dispatch::store_for(settings.store, settings.bundle, settings.frozen),

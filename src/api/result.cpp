@@ -9,14 +9,14 @@
 #include <nlohmann/json.hpp>
 
 #include "api/results.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
 #include "base/json_text.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/record/record.hpp"
+#include "system/files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -347,19 +347,19 @@ void Result::save(const std::filesystem::path& folder) const {
   require_folder(folder, "Result::save");
   const nlohmann::ordered_json best_config = best_config_json(*this);
   if (binary) {
-    base::write_file_atomically(folder / binary_name(binary->format), binary->binary);
-    if (!binary->source.empty()) base::write_file_atomically(folder / source_file, binary->source);
+    system::write_file_atomically(folder / binary_name(binary->format), binary->binary);
+    if (!binary->source.empty()) system::write_file_atomically(folder / source_file, binary->source);
   }
-  base::write_file_atomically(folder / latency_file, dump(latency_json(*this)));
-  base::write_file_atomically(folder / best_file, dump(best_config));
+  system::write_file_atomically(folder / latency_file, dump(latency_json(*this)));
+  system::write_file_atomically(folder / best_file, dump(best_config));
 }
 
 Result Result::load(const std::filesystem::path& folder) {
   require_folder(folder, "Result::load");
   Result result;
   SavedBinary saved;
-  const std::string best = base::read_file_of_named(folder, best_file),
-                    latency = base::read_file_of_named(folder, latency_file);
+  const std::string best = system::read_file_of_named(folder, best_file),
+                    latency = system::read_file_of_named(folder, latency_file);
   take_in(folder / latency_file, latency, [&](const nlohmann::json& json) { read_latency(json, result); });
   take_in(folder / best_file, best, [&](const nlohmann::json& json) {
     saved = read_best_config(json, result);
@@ -367,7 +367,7 @@ Result Result::load(const std::filesystem::path& folder) {
   });
   if (!result.binary) return result;
   const auto read_saved = [&](const std::string& name, const std::string& hash, const char* what) {
-    std::string contents = base::read_file_of_named(folder, name);
+    std::string contents = system::read_file_of_named(folder, name);
     if (base::sha256(contents) != hash)
       throw Error(ErrorKind::io, (folder / name).string() + " is not the " + what +
                                      " that was saved: its SHA-256 differs from " + (folder / best_file).string() +

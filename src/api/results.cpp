@@ -7,7 +7,6 @@
 #include <map>
 
 #include "api/workers.hpp"
-#include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/objective.hpp"
 #include "core/resolve/resolve.hpp"
@@ -15,6 +14,7 @@
 #include "core/spec/template_text.hpp"
 #include "dispatch/arguments.hpp"
 #include "ipc/protocol.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -187,7 +187,7 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
   WinningKernel kernel;
   for (const std::filesystem::path& place : {store, ipc::scratch_cache(scratch)}) {
     try {
-      kernel.source = base::read_file(build::ArtifactCache(place).source_path(result.winner->artifact_key));
+      kernel.source = system::read_file(build::ArtifactCache(place).source_path(result.winner->artifact_key));
       break;
     } catch (const Error&) {  // the binary is more important
     }

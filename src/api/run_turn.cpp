@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/parallel.hpp"
+#include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -37,7 +37,7 @@ struct Turn {
 
 /// Never destroyed: threads may still run at the end of the program, and wait for their turn.
 Turn& turn() {
-  static auto& turn = *new base::PerProcess<Turn>;
+  static auto& turn = *new system::PerProcess<Turn>;
   return turn.get();
 }
 

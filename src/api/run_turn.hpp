@@ -10,8 +10,8 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/event_loop.hpp"
-#include "base/write_signals.hpp"
+#include "system/event_loop.hpp"
+#include "system/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -30,7 +30,7 @@ class StoppableLoop {
   StoppableLoop(const std::stop_token& token, const std::function<void()>& poll);
   StoppableLoop(const StoppableLoop&) = delete;
   StoppableLoop& operator=(const StoppableLoop&) = delete;
-  base::EventLoop& loop() noexcept { return loop_; }
+  system::EventLoop& loop() noexcept { return loop_; }
   const std::atomic<bool>& stop() const noexcept { return stop_; }
 
  private:
@@ -38,9 +38,9 @@ class StoppableLoop {
 
   std::atomic<bool> stop_{false};
   uv_async_t wake_;  // closed together with the loop, so it outlives it
-  base::EventLoop loop_;
+  system::EventLoop loop_;
   const std::function<void()>& poll_;
-  base::EventLoop::Watch next_poll_;
+  system::EventLoop::Watch next_poll_;
   std::optional<std::stop_callback<std::function<void()>>> callback_;  // destroyed before the loop
 };
 
@@ -56,7 +56,7 @@ class RunTurn {
   RunTurn& operator=(const RunTurn&) = delete;
 
  private:
-  const base::WriteSignals quiet_;
+  const system::WriteSignals quiet_;
 };
 
 }  // namespace xtune

@@ -7,9 +7,9 @@
 
 #include "api/checks.hpp"
 #include "api/tunable_state.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/spec/spec.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::string>> texts_of(const Bindings& define
 }
 
 std::string toml_path(const std::filesystem::path& path) {
-  return spec::toml_string(base::absolute_path(path).lexically_normal().string());
+  return spec::toml_string(system::absolute_path(path).lexically_normal().string());
 }
 
 using Entries = detail::TunableState::Entries;
@@ -71,15 +71,15 @@ Tunable::Tunable(std::unique_ptr<detail::TunableState> state) : state_(std::move
 
 Tunable::Tunable(std::string name) : state_(std::make_unique<detail::TunableState>()) {
   state_->name = std::move(name);
-  state_->base_dir = base::absolute_path("x").parent_path();
+  state_->base_dir = system::absolute_path("x").parent_path();
   state_->set("kernel", "name", spec::toml_string(state_->name));
 }
 
 Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& defines) {
   auto state = std::make_unique<detail::TunableState>();
-  state->text = base::read_file(path, largest_spec);
+  state->text = system::read_file(path, largest_spec);
   state->text_name = path.string();
-  state->file = SpecFile{base::absolute_path(path), defines};
+  state->file = SpecFile{system::absolute_path(path), defines};
   state->base_dir = state->file->path.parent_path();
   state->defines = texts_of(defines);
   state->name = spec::parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
@@ -90,7 +90,7 @@ Tunable Tunable::from_text(const std::string& toml, const std::filesystem::path&
   auto state = std::make_unique<detail::TunableState>();
   state->text = toml.empty() ? "\n" : toml;
   state->text_name = "(text)";
-  state->base_dir = base::absolute_path(base_dir);
+  state->base_dir = system::absolute_path(base_dir);
   state->defines = texts_of(defines);
   state->name = spec::parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
   return Tunable(std::move(state));
@@ -333,7 +333,7 @@ std::string reference_source(detail::TunableState& state, const ReferenceKernel&
     throw Error(ErrorKind::invalid_argument, "reference_kernel: source_file and source exclude each other");
   const std::filesystem::path path =
       details.source.empty() ? details.source_file : state.keep_source(details.source, "reference");
-  return path.empty() ? "" : base::absolute_path(path).lexically_normal().string();
+  return path.empty() ? "" : system::absolute_path(path).lexically_normal().string();
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include <set>
 
 #include "api/tunable_state.hpp"
-#include "base/files.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/spec.hpp"
 #include "dispatch/kernel_state.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -43,9 +43,9 @@ std::vector<std::string>& detail::TunableState::list(const std::string& key) {
 }
 
 std::filesystem::path detail::TunableState::keep_source(const std::string& source_text, const std::string& stem) {
-  const auto folder = std::make_shared<const base::TemporaryDirectory>();
+  const auto folder = std::make_shared<const system::TemporaryDirectory>();
   const std::filesystem::path path = folder->path() / (stem + ".cu");
-  base::write_file_atomically(path, source_text);
+  system::write_file_atomically(path, source_text);
   sources.push_back(folder);
   return path;
 }

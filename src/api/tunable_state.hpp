@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/spec.hpp"
+#include "system/files.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune {
@@ -74,7 +74,7 @@ struct detail::TunableState {
   std::function<void(const Bindings&, const Bindings&)> prepare;     ///< of the function; may be empty
   std::string function_version, function_device;
   /// Directories of sources given as text.
-  std::vector<std::shared_ptr<const base::TemporaryDirectory>> sources;
+  std::vector<std::shared_ptr<const system::TemporaryDirectory>> sources;
 
   Section& section(const std::string& wanted);
   void set(const std::string& wanted, const std::string& key, const std::string& value);  ///< the last value counts

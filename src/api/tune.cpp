@@ -19,8 +19,6 @@
 #include "api/workers.hpp"
 #include "backends/backend.hpp"
 #include "base/causes.hpp"
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
@@ -32,6 +30,8 @@
 #include "dispatch/kernel_state.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -92,17 +92,17 @@ void check(const TuneSettings& settings) {
 /// directory.
 run::TuningJob job_of(const TuneSettings& settings) {
   run::TuneOptions options;
-  options.store = base::chosen_store(settings.store);
+  options.store = system::chosen_store(settings.store);
   options.fresh = settings.fresh;
   options.retry_failed = settings.retry_failed;
   options.transfer = settings.transfer;
-  return {std::move(options), settings.keep ? base::Kept::all : base::Kept::nothing};
+  return {std::move(options), settings.keep ? system::Kept::all : system::Kept::nothing};
 }
 
 target::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
   check(settings);
   find_worker_program();
-  base::remove_abandoned_temporaries();
+  system::remove_abandoned_temporaries();
   target::TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
   options.compiler = settings.compiler;
@@ -140,7 +140,7 @@ struct TuneCall::Case {
   Case(TuneCall& call, Bindings problem_)
       : problem(std::move(problem_)), spec(call.base_), listener(call.settings_, spec, call.job_.attempts()) {}
   const Bindings problem;
-  const base::TemporaryDirectory scratch;
+  const system::TemporaryDirectory scratch;
   spec::Spec spec;
   OutputCheck check;
   Listener listener;
@@ -301,7 +301,7 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   if (settings_.isolation == Isolation::in_process && !function) context.emplace(target_.backend.name);
   run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
   options.only = std::move(only);
-  base::EventLoop& loop = stoppable_.loop();
+  system::EventLoop& loop = stoppable_.loop();
   const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : ipc::job_count();
   ipc::JobWorkers workers(loop, jobs);
   std::optional<FunctionCompiler> preparing;
@@ -322,7 +322,7 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   else
     workers.add_benches(target_, false);
   run::CompileService& compiler = preparing ? static_cast<run::CompileService&>(*preparing) : workers.compiler();
-  run::TuneServices services{loop, compiler, workers.benches(), base::system_clock(), stoppable_.stop()};
+  run::TuneServices services{loop, compiler, workers.benches(), system::system_clock(), stoppable_.stop()};
   if (in_process) services.benches.push_back(&*in_process);
   std::vector<std::unique_ptr<run::BenchService>> checked;
   if (one.check.holds) checked = check_with(one.check, one.scratch.path(), services.benches);

@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/manifest.hpp"
 #include "core/target/program.hpp"
 #include "core/target/target.hpp"
 #include "ipc/services.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -48,7 +48,7 @@ void find_worker_program() {
                   std::string("XTUNE_PROGRAM=") + given +
                       ": is not an executable file; it names the xtune program, which the library "
                       "starts to compile and to measure");
-    return target::set_worker_program(base::absolute_path(given));
+    return target::set_worker_program(system::absolute_path(given));
   }
   std::vector<std::filesystem::path> places;
   if (const std::filesystem::path folder = own_folder(); !folder.empty())
@@ -61,7 +61,7 @@ void find_worker_program() {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   for (const std::filesystem::path& place : places)
-    if (is_program(place)) return target::set_worker_program(base::absolute_path(place).lexically_normal());
+    if (is_program(place)) return target::set_worker_program(system::absolute_path(place).lexically_normal());
   throw Error(ErrorKind::unavailable,
               "the xtune program, which the library starts to compile and to measure, is not at " +
                   places.front().lexically_normal().string() +
@@ -79,10 +79,10 @@ class WorkerToolchain final : public build::Toolchain {
   std::string default_arch() override { return state_.default_arch; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    const base::TemporaryDirectory cache;
+    const system::TemporaryDirectory cache;
     const std::string key = base::sha256("this request");  // the only key in the cache
     std::optional<run::CompileAnswer> answer;
-    base::EventLoop loop;
+    system::EventLoop loop;
     ipc::JobWorkers workers(loop, 1);
     workers.compiler().compile({state_.name, cache.path(), key, request}, timeout_s_,
                                [&](run::CompileAnswer given) { answer = std::move(given); });

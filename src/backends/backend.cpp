@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "base/dynamic_library.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
+#include "system/dynamic_library.hpp"
 
 #define BACKEND(name, ...)                          \
   namespace xtune::name {                           \
@@ -51,11 +51,11 @@ std::unique_ptr<build::Toolchain> open_toolchain(Backend& backend, const std::st
       if (!first) first = std::move(toolchain);
     } catch (const Error& error) {
       reasons += (reasons.empty() ? "" : "; ") + name + ": " + error.what();
-      installed = installed || dynamic_cast<const base::NotInstalled*>(&error) == nullptr;
+      installed = installed || dynamic_cast<const system::NotInstalled*>(&error) == nullptr;
     }
   if (first) return first;
   if (installed) throw Error(ErrorKind::unavailable, reasons);
-  throw base::NotInstalled(reasons);
+  throw system::NotInstalled(reasons);
 }
 
 std::unique_ptr<Backend> make_backend(std::string_view name) {

@@ -1,7 +1,6 @@
 // xtune audit: tunes repeatedly, and reports how often the answer changes and what each answer costs.
 #include <unistd.h>
 
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
@@ -12,6 +11,7 @@
 #include "ipc/services.hpp"
 #include "report/text/audit_report.hpp"
 #include "report/text/run_report.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -36,7 +36,7 @@ class AuditBench {
 
 class DeviceBench final : public AuditBench {
  public:
-  DeviceBench(const AuditOptions& options, base::EventLoop& loop)
+  DeviceBench(const AuditOptions& options, system::EventLoop& loop)
       : options_(options),
         loop_(loop),
         target_(target_for(options.path, options.common, target::TargetNeed::device)),
@@ -50,20 +50,20 @@ class DeviceBench final : public AuditBench {
     return spec;
   }
   bool with(const Bindings& /*problem*/, const std::atomic<bool>& stop, const Work& work) override {
-    return work(target_, {loop_, workers_.compiler(), workers_.benches(), base::awake_clock(), stop});
+    return work(target_, {loop_, workers_.compiler(), workers_.benches(), system::awake_clock(), stop});
   }
   std::string device_name() const override { return target_.device.name; }
 
  private:
   const AuditOptions& options_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   const target::Target target_;
   ipc::JobWorkers workers_;
 };
 
 class ReplayBench final : public AuditBench {
  public:
-  ReplayBench(const AuditOptions& options, base::EventLoop& loop)
+  ReplayBench(const AuditOptions& options, system::EventLoop& loop)
       : loop_(loop), replay_(open_replay(options.path, options.common, options.recording)) {
     for (const Bindings& problem : replay_->spec.cases)
       devices_.push_back(replay_->open(loop, problem)->target.device.name);
@@ -76,7 +76,7 @@ class ReplayBench final : public AuditBench {
   std::string device_name() const override { return devices_.front() + ", replayed: all times are simulated"; }
 
  private:
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   const std::unique_ptr<Replay> replay_;
   std::vector<std::string> devices_;
 };
@@ -137,7 +137,7 @@ class AuditRun {
   }
 
   bool tune_all(std::uint64_t repeat) {
-    const std::int64_t start_ns = base::awake_clock().now_ns();
+    const std::int64_t start_ns = system::awake_clock().now_ns();
     for (std::size_t i = 0; i < spec().cases.size(); ++i) {
       const bool kept =
           bench_->with(spec().cases[i], stop_, [&](const target::Target& target, const run::TuneServices& services) {
@@ -147,7 +147,7 @@ class AuditRun {
       if (!options_.quiet) tell_repeat(repeat, audit_->cases()[i]);
     }
     audit_->end_repeat();
-    seconds_ += static_cast<double>(base::awake_clock().now_ns() - start_ns) * 1e-9;
+    seconds_ += static_cast<double>(system::awake_clock().now_ns() - start_ns) * 1e-9;
     return true;
   }
 
@@ -198,7 +198,7 @@ class AuditRun {
 
   const AuditOptions& options_;
   const std::atomic<bool>& stop_;
-  const base::TemporaryDirectory folder_;
+  const system::TemporaryDirectory folder_;
   QuietObserver observer_;
   std::unique_ptr<AuditBench> bench_;
   std::unique_ptr<run::Audit> audit_;

@@ -8,8 +8,6 @@
 #include <map>
 #include <sstream>
 
-#include "base/shell_words.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cluster/job_scripts.hpp"
@@ -20,6 +18,8 @@
 #include "core/device/backend_facts.hpp"
 #include "core/record/record.hpp"
 #include "report/text/run_report.hpp"
+#include "system/shell_words.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::cli {
 
@@ -62,7 +62,7 @@ cluster::Submission submission_of(const SubmitOptions& options) {
   submission.name = new_name(options.paths.front());
   submission.store = fs::absolute(options.common.store_path()).lexically_normal();
   submission.folder = cluster::submission_folder(submission.store, submission.name);
-  submission.program = base::own_executable();
+  submission.program = system::own_executable();
   for (const std::string& path : options.paths)
     submission.specs.push_back(fs::absolute(path).lexically_normal().string());
   submission.sbatch = sbatch_options();
@@ -122,25 +122,25 @@ int print_scripts(const cluster::Submission& submission, const std::vector<clust
   const Words compile = options.compile == "login" ? cluster::compile_command(submission) : Words();
   if (!compile.empty()) {
     json["compile_here"] = compile;
-    if (!options.common.json()) print_out("# here: {}\n\n", base::printable(base::command_line(compile)));
+    if (!options.common.json()) print_out("# here: {}\n\n", base::printable(system::command_line(compile)));
   }
   std::string after;
   for (const cluster::JobStep& step : steps) {
     const Words command = sbatch_command(step, submission.folder / (step.name + ".sh"), after);
     after = "<" + step.name + ">";
     json["steps"].push_back({{"step", step.name}, {"sbatch", command}, {"script", step.script}});
-    if (!options.common.json()) print_out("# {}\n{}\n", base::printable(base::command_line(command)), step.script);
+    if (!options.common.json()) print_out("# {}\n{}\n", base::printable(system::command_line(command)), step.script);
   }
   if (options.common.json()) print_json(json);
   return done;
 }
 
 std::string submit_step(const Words& command) {
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.timeout_ms = 60'000;
-  base::CommandResult result;
+  system::CommandResult result;
   try {
-    result = base::run_command(command, options);
+    result = system::run_command(command, options);
   } catch (const Error& error) {
     throw Error(ErrorKind::unavailable,
                 fmt::format("{}; --dry-run prints the scripts for another machine", error.what()));
@@ -151,9 +151,9 @@ std::string submit_step(const Words& command) {
   answer = answer.substr(0, answer.find(';'));
   if (!result.ok() || answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)
     throw Error(ErrorKind::unavailable,
-                fmt::format("{} {}\n{}", base::printable(base::command_line(command), 500),
+                fmt::format("{} {}\n{}", base::printable(system::command_line(command), 500),
                             result.ok() ? "printed no job number:" + base::printable(" " + answer, 80)
-                                        : "failed: " + base::describe_exit(result.exit_code, result.signal),
+                                        : "failed: " + system::describe_exit(result.exit_code, result.signal),
                             base::printable_lines(result.stderr_text, 2000)));
   return answer;
 }
@@ -191,12 +191,12 @@ int submit(const SubmitOptions& options) {
     if (compile.empty())
       tell("note: no architecture is named (--arch, --arch-component ARCH:...): the job compiles as it goes\n");
     else if (::isatty(STDERR_FILENO))
-      tell("compiling: {}\n", base::printable(base::command_line(compile), 300));
+      tell("compiling: {}\n", base::printable(system::command_line(compile), 300));
     // What cannot be compiled here, for example without a compiler, is compiled in the job.
     if (!compile.empty()) {
-      const base::CommandResult result = base::run_command(compile);
+      const system::CommandResult result = system::run_command(compile);
       if (!result.ok())
-        tell("warning: {}: {}; the job compiles what is missing\n", base::printable(base::command_line(compile), 300),
+        tell("warning: {}: {}; the job compiles what is missing\n", base::printable(system::command_line(compile), 300),
              base::printable(result.stderr_text, 500));
     }
   }
@@ -206,7 +206,7 @@ int submit(const SubmitOptions& options) {
   std::string after;
   for (const cluster::JobStep& step : steps) {
     const fs::path script = submission.folder / (step.name + ".sh");
-    base::write_file_atomically(script, step.script);
+    system::write_file_atomically(script, step.script);
     try {
       after = submit_step(sbatch_command(step, script, after));
     } catch (const Error& error) {
@@ -222,7 +222,7 @@ int submit(const SubmitOptions& options) {
     print_json(json);
   else
     print_out("follow it with: xtune status {} --store {} --watch\n", submission.name,
-              base::printable(base::command_line({submission.store.string()})));
+              base::printable(system::command_line({submission.store.string()})));
   return done;
 }
 
@@ -413,10 +413,11 @@ bool goes_on(const Json& json) {
 int status(const StatusOptions& options) {
   const std::filesystem::path store = options.store_path();
   const Subject subject = find_subject(store, options.what);
-  base::EventLoop loop;
+  system::EventLoop loop;
   const StopSignals signals(loop);
   for (;;) {
-    const cluster::StudyStatus found = cluster::read_study(store, subject.studies, base::system_clock().unix_time_ms());
+    const cluster::StudyStatus found =
+        cluster::read_study(store, subject.studies, system::system_clock().unix_time_ms());
     const Json json = status_json(subject, found);
     for (const std::string& warning : found.warnings) tell("warning: {}\n", warning);
     if (options.json())
@@ -426,7 +427,7 @@ int status(const StatusOptions& options) {
     std::fflush(stdout);
     if (!options.watch || !goes_on(json)) return done;
     bool waited = false;
-    const base::EventLoop::Watch timer =
+    const system::EventLoop::Watch timer =
         loop.call_after(static_cast<std::uint64_t>(options.every_s * 1e3), [&waited] { waited = true; });
     while (!waited && !signals.asked()) loop.run_once();
     if (signals.asked()) return interrupted;

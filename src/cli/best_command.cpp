@@ -3,7 +3,6 @@
 
 #include <deque>
 
-#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/record/objective.hpp"
@@ -11,6 +10,7 @@
 #include "dispatch/selector.hpp"
 #include "report/text/comparison_text.hpp"
 #include "report/text/run_report.hpp"
+#include "system/chosen_store.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -154,7 +154,7 @@ int print_best(BestOptions& given) {
   read_share(given);
   const CommonOptions& options = given.common;
   const std::string& path = given.path;
-  const base::RememberNothing writes_nothing(!given.frozen.empty());
+  const system::RememberNothing writes_nothing(!given.frozen.empty());
   const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(path, options, target);
   const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;

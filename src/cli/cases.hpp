@@ -5,13 +5,13 @@
 #include <csignal>
 #include <optional>
 
-#include "base/event_loop.hpp"
-#include "base/files.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/suite.hpp"
+#include "system/event_loop.hpp"
+#include "system/files.hpp"
 
 namespace xtune::run {
 struct TuneServices;
@@ -61,7 +61,7 @@ struct Replay {
   virtual ~Replay() = default;
   /// The recording of a problem, which `this` must outlive. The first time, warns if a part of the space is not
   /// recorded. Throws Error(invalid_argument) if nothing is.
-  virtual std::unique_ptr<ReplayedCase> open(base::EventLoop& loop, const Bindings& problem) = 0;
+  virtual std::unique_ptr<ReplayedCase> open(system::EventLoop& loop, const Bindings& problem) = 0;
   spec::Spec spec;  ///< without what a replay cannot do
 };
 using ReplayOpener = std::unique_ptr<Replay>(const std::string& path, const CommonOptions& options,
@@ -79,7 +79,7 @@ bool wants_replay(const std::string& path, const CommonOptions& options, const s
 /// While it lives, SIGINT and SIGTERM do not end the process: they set a flag, the next time that the loop runs.
 class StopSignals {
  public:
-  explicit StopSignals(base::EventLoop& loop)
+  explicit StopSignals(system::EventLoop& loop)
       : interrupt_(loop.on_signal(SIGINT, [this] { asked_ = true; })),
         terminate_(loop.on_signal(SIGTERM, [this] { asked_ = true; })) {}
   StopSignals(const StopSignals&) = delete;
@@ -89,7 +89,7 @@ class StopSignals {
 
  private:
   std::atomic<bool> asked_{false};
-  base::EventLoop::Watch interrupt_, terminate_;
+  system::EventLoop::Watch interrupt_, terminate_;
 };
 
 struct SpecList {
@@ -136,7 +136,7 @@ struct SpecsOptions {
 };
 /// What the work on all specs of such a command shares.
 struct SpecsWork {
-  base::EventLoop loop;
+  system::EventLoop loop;
   const StopSignals signals{loop};
   const std::atomic<bool>& stop = signals.asked();
 };
@@ -148,7 +148,7 @@ int for_each_spec(const Options& options, const Body& body, bool lists = false) 
   SpecList list = list_specs(options.paths);
   read_all(list, options.common);
   SpecsWork work;
-  base::remove_abandoned_temporaries();
+  system::remove_abandoned_temporaries();
   Answers answers;
   const auto one_item = [&](const SpecList::Item& item, std::vector<Json>& own) {
     Options one = options;

@@ -1,6 +1,5 @@
 // xtune compile: compile a spec's configurations for architectures that may be absent.
 
-#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/run/compile_sweep.hpp"
@@ -8,6 +7,7 @@
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
+#include "system/chosen_store.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -44,7 +44,7 @@ class CompileRun {
  public:
   CompileRun(const CompileOptions& options, SpecsWork& work)
       : options_(options), loop_(work.loop), workers_(loop_, ipc::job_count(options.common.jobs)), stop_(work.stop) {
-    if (base::cache_disabled()) scratch_.emplace();
+    if (system::cache_disabled()) scratch_.emplace();
   }
 
   /// Throws Error if it cannot compile for this architecture; artifacts for others are kept.
@@ -87,10 +87,10 @@ class CompileRun {
   }
 
   const CompileOptions& options_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   ipc::JobWorkers workers_;
   const std::atomic<bool>& stop_;
-  std::optional<base::TemporaryDirectory> scratch_;  ///< instead of the store, if nothing is to be kept
+  std::optional<system::TemporaryDirectory> scratch_;  ///< instead of the store, if nothing is to be kept
   CompileReport report_;
 };
 

@@ -126,7 +126,7 @@ int write_suite(const CoverageFlags& flags, std::vector<CoveredProblem> problems
          problems.empty() ? "no problem is left to tune" : "no spec of the problems is known; name them with --spec");
     return problems.empty() ? done : nothing_valid;
   }
-  base::write_output_file(flags.output, suite);
+  system::write_output_file(flags.output, suite);
   tell("{}: `xtune run {}` tunes these problems, worst first\n", flags.output, flags.output);
   return done;
 }

@@ -2,13 +2,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "base/files.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/measurements.hpp"
 #include "report/text/comparison_text.hpp"
+#include "system/files.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -38,7 +38,7 @@ std::vector<record::Record> records_of_store(const std::string& path, const stor
 }
 
 std::vector<record::Record> records_of_file(const std::string& path, const store::WinnerFilter& filter) {
-  const std::string text = read_given([&] { return base::read_file_gunzipped(path); });
+  const std::string text = read_given([&] { return system::read_file_gunzipped(path); });
   const nlohmann::json json = base::read_json(text);
   std::vector<record::Record> records;
   if (!json.is_discarded() && !(json.is_object() && json.contains("xtune_records"))) {

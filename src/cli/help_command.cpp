@@ -2,10 +2,10 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include "base/files.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "system/files.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {
@@ -78,8 +78,8 @@ constexpr Shell shells[] = {{"bash", bash_script, "bash-completion/completions/x
 
 /// Writes below `folder` with the layout of an installed tree's share directory.
 void write_documents(const CommandText& xtune, const std::filesystem::path& folder) {
-  for (const auto& [name, text] : manual_pages(xtune)) base::write_file_atomically(folder / "man/man1" / name, text);
-  for (const Shell& shell : shells) base::write_file_atomically(folder / shell.place, shell.script);
+  for (const auto& [name, text] : manual_pages(xtune)) system::write_file_atomically(folder / "man/man1" / name, text);
+  for (const Shell& shell : shells) system::write_file_atomically(folder / shell.place, shell.script);
 }
 
 struct HelpOptions {

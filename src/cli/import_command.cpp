@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/options.hpp"
 #include "cli/script.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/template_text.hpp"
+#include "system/files.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -26,7 +26,7 @@ struct KbenchCommand {
 nlohmann::ordered_json texts_of(const std::vector<std::string>& paths) {
   nlohmann::ordered_json texts = nlohmann::ordered_json::array();
   for (const std::string& path : paths) {
-    const std::string text = read_given([&] { return base::read_file(path, std::uint64_t{16} << 20); });
+    const std::string text = read_given([&] { return system::read_file(path, std::uint64_t{16} << 20); });
     texts.push_back({{"path", path}, {"text", text}, {"utf8", base::is_utf8(text)}});
   }
   return texts;
@@ -71,7 +71,7 @@ std::vector<fs::path> files_of(const std::vector<KbenchSpec>& specs, const fs::p
 /// valid.
 std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& each, const fs::path& folder) {
   try {
-    if (!each.configs.empty()) base::write_file_atomically(list_of(each, folder), each.configs);
+    if (!each.configs.empty()) system::write_file_atomically(list_of(each, folder), each.configs);
     const spec::Spec spec = spec::parse_spec(each.spec, each.stem + ".toml", folder);
     return spec::make_space(spec, spec.cases.front(), {}).size();
   } catch (const Error& error) {
@@ -85,7 +85,7 @@ std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& ea
 int import_file(const KbenchCommand& command) {
   const std::vector<KbenchSpec> specs = specs_of(command);
   std::vector<std::uint64_t> configs;
-  const base::TemporaryDirectory trial;
+  const system::TemporaryDirectory trial;
   for (const KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
   const fs::path folder = command.folder;
   require_new_files(files_of(specs, folder), command.force, other_files);
@@ -93,8 +93,8 @@ int import_file(const KbenchCommand& command) {
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const KbenchSpec& each = specs[i];
     const fs::path path = folder / (each.stem + ".toml");
-    if (!each.configs.empty()) base::write_output_file(list_of(each, folder), each.configs);
-    base::write_output_file(path, each.spec);
+    if (!each.configs.empty()) system::write_output_file(list_of(each, folder), each.configs);
+    system::write_output_file(path, each.spec);
     list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
     if (command.format == "text")
       print_out("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),

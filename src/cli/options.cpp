@@ -6,13 +6,13 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/chosen_store.hpp"
 #include "base/text.hpp"
 #include "cli/output.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 #include "core/search/strategy.hpp"
 #include "ipc/job_count.hpp"
+#include "system/chosen_store.hpp"
 
 namespace xtune::cli {
 
@@ -62,7 +62,7 @@ CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words) {
   return option->type_name(fmt::format("{}", fmt::join(words, "|")))->check(one_of(std::move(words)));
 }
 
-std::filesystem::path CommonOptions::store_path() const { return base::chosen_store(store); }
+std::filesystem::path CommonOptions::store_path() const { return system::chosen_store(store); }
 
 spec::SpecOptions CommonOptions::spec_options(const std::string& for_backend) const {
   spec::SpecOptions options;

@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/output.hpp"
 #include "core/record/best.hpp"
 #include "core/record/objective.hpp"
 #include "report/text/run_report.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cli {
 
@@ -23,7 +23,7 @@ constexpr std::uint64_t tick_ms = 250;
 }  // namespace
 
 ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity,
-                                 base::EventLoop& loop)
+                                 system::EventLoop& loop)
     : spec_(spec), log_path_(log_path), verbosity_(verbosity), terminal_(isatty(STDERR_FILENO) == 1), loop_(loop) {
   if (log_path.empty()) return;
   log_ = std::fopen(log_path.c_str(), "ae");
@@ -170,7 +170,7 @@ void RunObserver::end(const run::TuneResult& result) {
   if (const auto best = record::best_of(result.all(), record::Objective(spec_).criterion(problem_, result.device))) {
     own.best_ms = measure::statistic(best->record->time_ms, spec_.measure.statistic);
     own.best = best->record->config;
-    own.answered_unix_ms = result.interrupted ? 0 : base::system_clock().unix_time_ms();
+    own.answered_unix_ms = result.interrupted ? 0 : system::system_clock().unix_time_ms();
   }
   file_->write(true);
 }

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "base/event_loop.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/walltime.hpp"
 #include "core/run/tuner.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::cli {
 
@@ -23,7 +23,7 @@ class ProgressPrinter final : public run::TuneObserver {
   /// later, there is a warning.
   enum class Verbosity { all, quiet, warnings };  ///< quiet: no progress
   /// The loop must outlive it: on a terminal the line is redrawn regularly, even while no configuration ends.
-  ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity, base::EventLoop& loop);
+  ProgressPrinter(const spec::Spec& spec, const std::string& log_path, Verbosity verbosity, system::EventLoop& loop);
   ~ProgressPrinter() override;
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
@@ -52,8 +52,8 @@ class ProgressPrinter final : public run::TuneObserver {
   std::set<std::string> warned_;  ///< several problems may have the same cause
   double last_print_s_ = -1e9;
   std::uint64_t last_done_ = 0;
-  base::EventLoop& loop_;
-  base::EventLoop::Watch next_tick_;
+  system::EventLoop& loop_;
+  system::EventLoop::Watch next_tick_;
   std::function<run::Progress()> progress_;  ///< empty: no run
 };
 

@@ -1,12 +1,12 @@
 // xtune report: writes the contents of a store as one HTML file. The facts that every report has about itself.
 #include "cli/report_command.hpp"
 
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/store/measurements.hpp"
 #include "report/page/page.hpp"
+#include "system/clock.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {
@@ -27,9 +27,9 @@ ReportFile write_report_file(const std::string& path, const std::vector<report::
   data.run_command = run_command;
   data.command = command_words();
   data.version = version;
-  data.written_unix_ms = base::system_clock().unix_time_ms();
+  data.written_unix_ms = system::system_clock().unix_time_ms();
   const std::string page = report::report_page(data);
-  base::write_output_file(path, page);
+  system::write_output_file(path, page);
   ReportFile file;
   file.bytes = page.size();
   for (const report::ReportCase& one : cases) {

@@ -68,14 +68,14 @@ void RunCommand::begin_job() {
 
 run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneServices& services,
                                       ProgressPrinter& printer, std::vector<Bindings> only) {
-  const base::TemporaryDirectory scratch;
+  const system::TemporaryDirectory scratch;
   run::TuneOptions options = job_->next_run(spec_, target_, scratch.path());
   options.only = std::move(only);
   std::optional<cluster::SharedStudy> peers;
   if (rank_) {
     const cluster::SharedStudy::Place place{options.store, target_.device.arch, spec_.kernel.name, problem};
     try {
-      options.peers = &peers.emplace(services.loop, base::system_clock(), place, *rank_, options.attempt);
+      options.peers = &peers.emplace(services.loop, system::system_clock(), place, *rank_, options.attempt);
     } catch (const Error& error) {
       tell("warning: {}; this process does all of this case\n", error.what());
     }
@@ -159,7 +159,7 @@ int RunCommand::replay() {
   spec_ = replay->spec;
   apply(true);
   // The records are not measurements: they are kept only on request.
-  kept_ = options_.common.store.empty() ? base::Kept::nothing : base::Kept::all;
+  kept_ = options_.common.store.empty() ? system::Kept::nothing : system::Kept::all;
   begin_job();
   std::optional<ProgressPrinter> printer;
   for (const std::size_t number : case_order()) {
@@ -258,7 +258,7 @@ int RunCommand::go() {
       throw bad_argument("--lock-clocks fixes the clock of a device, and a replay has none");
     return replay();
   }
-  kept_ = base::kept_in_store();
+  kept_ = system::kept_in_store();
   target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
   if (options_.tuning.sanitize) require_sanitizable(target_.device);
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
@@ -274,11 +274,11 @@ int RunCommand::go() {
   const RestoreAtEnd restore(clocks.get());
   if (clocks && tells_progress())
     tell("clock fixed at {} MHz until the end of the run\n", target_.device.locked_clock_mhz);
-  base::remove_abandoned_temporaries();
+  system::remove_abandoned_temporaries();
   ipc::JobWorkers workers(session_.loop, ipc::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
                           ipc::JobWorkers::Orphans::kill);
   workers.add_benches(target_, options_.tuning.sanitize);
-  const run::TuneServices services{session_.loop, workers.compiler(), workers.benches(), base::awake_clock(),
+  const run::TuneServices services{session_.loop, workers.compiler(), workers.benches(), system::awake_clock(),
                                    session_.stop};
   begin_job();
   using enum ProgressPrinter::Verbosity;

@@ -1,8 +1,6 @@
 // xtune run: its options, and its state across cases.
 #pragma once
 
-#include "base/chosen_store.hpp"
-#include "base/clock.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
 #include "cli/report_command.hpp"
@@ -12,6 +10,8 @@
 #include "cluster/walltime.hpp"
 #include "core/record/objective.hpp"
 #include "core/run/job.hpp"
+#include "system/chosen_store.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cli {
 
@@ -41,19 +41,19 @@ struct RunSession {
   /// The claims on printing answers for a spec: below `folder`, kept alive as long as this object. Throws Error(io).
   cluster::Claims& claims_on_answers(const std::filesystem::path& folder);
 
-  base::SuspensionWatch suspensions;
-  base::EventLoop loop;
+  system::SuspensionWatch suspensions;
+  system::EventLoop loop;
   std::atomic<bool> stop{false};   ///< now
   std::atomic<bool> drain{false};  ///< start nothing new: the job's time is nearly over
   bool again = false;              ///< there is more to do, in another job or another attempt of this one
-  std::vector<base::EventLoop::Watch> signals;
+  std::vector<system::EventLoop::Watch> signals;
   std::optional<cluster::StopRule> rule;   ///< for a job that has a time limit, or may have one
   std::optional<std::int64_t> end_ns;      ///< of the job's time, by system_clock; nullopt: none, or not known yet
   bool one_asks = false;                   ///< one of the job's processes asks Slurm for it
   bool listens = false;                    ///< this one waits for the answer
   std::int64_t ask_ns = 0;                 ///< when it asks itself, by system_clock
   std::optional<cluster::JobEnd> job_end;  ///< the answer's place; set once the store is known
-  base::EventLoop::Watch look, beat, speakers_beat;
+  system::EventLoop::Watch look, beat, speakers_beat;
   std::optional<cluster::ProgressFile> progress;
   std::optional<cluster::Rank> rank;  ///< one of several processes of a job
   bool seated = false;
@@ -124,7 +124,7 @@ class RunCommand {
   bool chooses_across() const;
   void show_across();
   /// Whether records are kept.
-  bool keeps() const { return kept_ == base::Kept::all; }
+  bool keeps() const { return kept_ == system::Kept::all; }
 
   const RunOptions& options_;
   RunSession& session_;
@@ -132,7 +132,7 @@ class RunCommand {
   spec::Spec spec_;
   std::optional<run::TuningJob> job_;  ///< set before the first case
   int code_ = done;
-  base::Kept kept_ = base::Kept::all;
+  system::Kept kept_ = system::Kept::all;
   std::optional<cluster::Rank> rank_;  ///< among the processes that share the work on this spec
   std::optional<SharedAnswer> answer_;
   bool speaks_ = true;

@@ -1,12 +1,12 @@
 // xtune run for a spec with [process]: the prefix of its command, and its commands without a run.
 
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "core/device/program_call.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/target/program_target.hpp"
 #include "report/text/run_report.hpp"
+#include "system/shell_words.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::cli {
@@ -27,8 +27,8 @@ Variables shown(const Variables& variables, const device::ProgramPlaces& places 
 std::string line_of(const Variables& variables, const std::vector<std::string>& call_texts,
                     const device::ProgramPlaces& places) {
   std::string line;
-  for (const auto& [name, value] : shown(variables, places)) line += name + "=" + base::command_line({value}) + " ";
-  return base::printable(line + base::command_line(device::from_call_texts(call_texts, places)));
+  for (const auto& [name, value] : shown(variables, places)) line += name + "=" + system::command_line({value}) + " ";
+  return base::printable(line + system::command_line(device::from_call_texts(call_texts, places)));
 }
 
 /// The commands for building and running one configuration.
@@ -64,7 +64,7 @@ std::vector<Json> first_requests(const device::ProgramCall& call) {
 std::string pipe_before(const device::ProgramCall& call) {
   if (call.request.empty()) return {};
   std::string line = "printf '%s\\n'";
-  for (const Json& request : first_requests(call)) line += " " + base::command_line({request.dump()});
+  for (const Json& request : first_requests(call)) line += " " + system::command_line({request.dump()});
   return base::printable(line) + " | ";
 }
 

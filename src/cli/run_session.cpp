@@ -5,12 +5,12 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/processes.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/record.hpp"
+#include "system/processes.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::cli {
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t look_every_ms = 250;
 
-std::int64_t now_ns() { return base::system_clock().now_ns(); }
+std::int64_t now_ns() { return system::system_clock().now_ns(); }
 double left_s(const RunSession& session) {
   return session.end_ns ? static_cast<double>(*session.end_ns - now_ns()) * 1e-9 : HUGE_VAL;
 }
@@ -37,10 +37,10 @@ void set_limit(RunSession& session, const cluster::Walltime& walltime) {
 /// A process that is not the first one reads the job's end, or asks after its patience.
 void listen(RunSession& session) {
   std::optional<cluster::JobEnd::Heard> heard;
-  if (session.job_end) heard = session.job_end->heard(base::system_clock().unix_time_ms());
+  if (session.job_end) heard = session.job_end->heard(system::system_clock().unix_time_ms());
   if (!heard && now_ns() >= session.ask_ns) {
-    heard.emplace(cluster::JobEnd::Heard{cluster::find_walltime("auto", base::system_clock().unix_time_ms())});
-    if (session.job_end) session.job_end->tell(heard->walltime, base::system_clock().unix_time_ms());
+    heard.emplace(cluster::JobEnd::Heard{cluster::find_walltime("auto", system::system_clock().unix_time_ms())});
+    if (session.job_end) session.job_end->tell(heard->walltime, system::system_clock().unix_time_ms());
   }
   if (!heard) return;
   session.listens = false;
@@ -83,7 +83,7 @@ void beat_speakers_later(RunSession& session) {
 cluster::Claims& RunSession::claims_on_answers(const std::filesystem::path& folder) {
   // Long, because it may be busy with a large space; after that two print.
   constexpr double lease_s = 60, look_s = 0.1;
-  speakers.push_back(std::make_unique<cluster::Claims>(folder, record::new_attempt(), base::system_clock(),
+  speakers.push_back(std::make_unique<cluster::Claims>(folder, record::new_attempt(), system::system_clock(),
                                                        cluster::Claims::Options{lease_s, look_s, 0}));
   if (speakers.size() == 1) beat_speakers_later(*this);
   return *speakers.back();
@@ -125,7 +125,7 @@ RunSession::RunSession(const RunOptions& options) : rank(cluster::find_rank()), 
   if (listens)
     ask_ns = now_ns() + static_cast<std::int64_t>(cluster::JobEnd::patience_s(rank->rank) * 1e9);
   else
-    walltime = cluster::find_walltime(options.walltime, base::system_clock().unix_time_ms());
+    walltime = cluster::find_walltime(options.walltime, system::system_clock().unix_time_ms());
   if (!walltime && !listens) return;
   rule.emplace(HUGE_VAL);
   if (walltime) set_limit(*this, *walltime);
@@ -147,12 +147,12 @@ void RunSession::keep_progress(const std::filesystem::path& store) {
     job_end.emplace(store, rank->study);
     if (!listens)
       job_end->tell(end_ns ? std::optional(cluster::Walltime{left_s(*this), ""}) : std::nullopt,
-                    base::system_clock().unix_time_ms());
+                    system::system_clock().unix_time_ms());
   }
   cluster::ProcessProgress process;
-  process.host = base::host_name();
+  process.host = system::host_name();
   process.pid = getpid();
-  process.pid_scope = base::pid_scope();
+  process.pid_scope = system::pid_scope();
   process.attempt = record::new_attempt();
   process.job = cluster::environment_variable("SLURM_JOB_ID").value_or("");
   process.restart = std::atoi(cluster::environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
@@ -160,7 +160,7 @@ void RunSession::keep_progress(const std::filesystem::path& store) {
     process.rank = rank->rank;
     process.size = rank->size;
   }
-  progress.emplace(store, rank ? rank->study : *named, std::move(process), base::system_clock());
+  progress.emplace(store, rank ? rank->study : *named, std::move(process), system::system_clock());
   beat_later(*this);
 }
 
@@ -173,13 +173,13 @@ void requeue(const RunSession& session) {
   if (!session.tells) return;
   if (!job)
     return tell("warning: --requeue: this is not a Slurm job (SLURM_JOB_ID is not set); start it again by hand\n");
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.timeout_ms = 60'000;
   std::string why;
   try {
-    const base::CommandResult result = base::run_command({"scontrol", "requeue", *job}, options);
+    const system::CommandResult result = system::run_command({"scontrol", "requeue", *job}, options);
     if (!result.ok())
-      why = base::describe_exit(result.exit_code, result.signal) + ": " + base::printable(result.stderr_text, 300);
+      why = system::describe_exit(result.exit_code, result.signal) + ": " + base::printable(result.stderr_text, 300);
   } catch (const Error& error) {
     why = error.what();
   }

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 /// As installed, as in the Python package, or in the sources that the program was built from.
 std::string script_directory() {
-  const fs::path beside = base::own_executable().parent_path();
+  const fs::path beside = system::own_executable().parent_path();
   for (const fs::path& place : {beside / XTUNE_SCRIPTS_FROM_PROGRAM, beside / "compat", fs::path(XTUNE_BUILT_SCRIPTS)})
     if (std::error_code ignored; fs::is_regular_file(place / "__main__.py", ignored))
       return place.lexically_normal().string();
@@ -37,7 +37,7 @@ std::string script_directory() {
 nlohmann::ordered_json script_answer(const std::string& name, nlohmann::ordered_json request,
                                      std::vector<std::string>& warnings) {
   request["version"] = version;
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.stdin_text = request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   options.output_limit_bytes = std::uint64_t{4} << 30;
   options.own_group = false;
@@ -46,13 +46,13 @@ nlohmann::ordered_json script_answer(const std::string& name, nlohmann::ordered_
   // Debian's packages of modules serve its own Python, which need not be the first one in PATH.
   const char* const path = std::getenv("PATH");
   for (const std::string& directory : base::split(path ? path : "/usr/bin", ':')) {
-    const std::string python = base::find_program(directory + "/python3");
+    const std::string python = system::find_program(directory + "/python3");
     if (python.empty()) continue;
-    const base::CommandResult result = base::run_command({python, "-I", "-B", scripts, name}, options);
+    const system::CommandResult result = system::run_command({python, "-I", "-B", scripts, name}, options);
     answer = nlohmann::ordered_json::parse(result.stdout_text, nullptr, false);
     if (!result.ok() || !answer.is_object())
       throw Error(ErrorKind::io, fmt::format("the script {}/{}.py failed ({}): {}", scripts, name,
-                                             base::describe_exit(result.exit_code, result.signal),
+                                             system::describe_exit(result.exit_code, result.signal),
                                              base::last_line(result.stderr_text)));
     if (!answer.contains("missing")) break;
   }

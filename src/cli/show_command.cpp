@@ -4,10 +4,6 @@
 
 #include <cstdlib>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
-#include "base/shell_words.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cli/stored_answers.hpp"
 #include "core/build/cache.hpp"
@@ -16,6 +12,10 @@
 #include "core/run/compile_sweep.hpp"
 #include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
+#include "system/shell_words.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::cli {
 
@@ -59,9 +59,9 @@ std::vector<Tool> tools_for(const build::Artifact& artifact) {
 }
 
 std::string path_of(const Tool& tool) {
-  if (std::string path = base::find_program(tool.name); !path.empty()) return path;
+  if (std::string path = system::find_program(tool.name); !path.empty()) return path;
   for (const std::string& folder : tool.folders)
-    if (std::string path = base::find_program(folder + "/" + tool.name); !path.empty()) return path;
+    if (std::string path = system::find_program(folder + "/" + tool.name); !path.empty()) return path;
   return {};
 }
 
@@ -83,9 +83,9 @@ std::string disassemble(const build::Artifact& artifact, const fs::path& image) 
     std::vector<std::string> words{path};
     words.insert(words.end(), tool.options.begin(), tool.options.end());
     words.push_back(image.string());
-    base::CommandOptions options;
+    system::CommandOptions options;
     options.timeout_ms = 60'000;
-    const base::CommandResult result = base::run_command(words, options);
+    const system::CommandResult result = system::run_command(words, options);
     if (result.ok() && has_instructions(result.stdout_text)) return result.stdout_text;
     complaints.push_back(result.ok() ? tool.name + " finds no code of the kernel"
                                      : tool.name + ": " + base::first_line(result.stderr_text));
@@ -131,10 +131,10 @@ struct Shown {
 
 class ShowRun {
  public:
-  ShowRun(const ShowOptions& options, const target::Target& target, const spec::Spec& spec, base::EventLoop& loop,
+  ShowRun(const ShowOptions& options, const target::Target& target, const spec::Spec& spec, system::EventLoop& loop,
           run::CompileService& compiler, const std::atomic<bool>& stop)
       : options_(options), target_(target), spec_(spec), loop_(loop), compiler_(compiler), stop_(stop) {
-    if (base::cache_disabled()) scratch_.emplace();
+    if (system::cache_disabled()) scratch_.emplace();
   }
 
   /// Throws Error(nothing_valid) where the store has no answer or the configuration does not compile.
@@ -247,7 +247,7 @@ class ShowRun {
     if (options_.common.device != "all") add({"--device", options_.common.device});
     for (const Bindings* const bindings : {&shown.problem, &shown.config})
       for (const auto& [name, value] : *bindings) add({"-D", name + "=" + to_text(value)});
-    return base::command_line(words);
+    return system::command_line(words);
   }
 
   void add_code(const resolve::CandidateResolver& resolver, Shown& shown) {
@@ -288,11 +288,11 @@ class ShowRun {
   const ShowOptions& options_;
   const target::Target& target_;
   const spec::Spec& spec_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   run::CompileService& compiler_;
   const std::atomic<bool>& stop_;
   std::optional<StoredAnswers> stored_;
-  std::optional<base::TemporaryDirectory> scratch_;
+  std::optional<system::TemporaryDirectory> scratch_;
 };
 
 Json resources_json(const build::ResourceUsage& usage, const std::optional<model::Estimate>& resident) {
@@ -382,7 +382,7 @@ void print_text(const spec::Spec& spec, const target::Target& target, const Show
     print_out("            {}\n", shown.found->record->repeatable->text());
   print_out("compiled:   {} for {} ({})\n", fmt::join(build::entries_of(shown.request), ", "), target.arch,
             target.backend.name);
-  if (!shown.request.options.empty()) print_out("options:    {}\n", base::command_line(shown.request.options));
+  if (!shown.request.options.empty()) print_out("options:    {}\n", system::command_line(shown.request.options));
   for (std::size_t i = 0; i < shown.steps.size(); ++i) {
     if (!spec.steps.empty()) print_out("step {}:     {}\n", i + 1, shown.steps[i].entry);
     print_step(shown.steps[i]);
@@ -404,10 +404,10 @@ int show_configs(ShowOptions options) {
   require_kernel(options.path, read_spec(options.path, options.common, ""));
   const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
-  base::EventLoop loop;
+  system::EventLoop loop;
   const StopSignals signals(loop);
   const std::atomic<bool>& stop = signals.asked();
-  base::remove_abandoned_temporaries();
+  system::remove_abandoned_temporaries();
   ipc::JobWorkers workers(loop, 1);
   ShowRun run(options, target, spec, loop, workers.compiler(), stop);
   Printer printer(options.common.format);

@@ -5,7 +5,6 @@
 
 #include <chrono>
 
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/device/backend_facts.hpp"
@@ -13,6 +12,7 @@
 #include "core/record/record.hpp"
 #include "core/search/samples.hpp"
 #include "report/text/run_report.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cli {
 
@@ -54,7 +54,7 @@ Json named(const space::Space& space, std::uint64_t index) {
 
 Json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem,
               const target::Target& target) {
-  base::Clock& clock = base::system_clock();
+  system::Clock& clock = system::system_clock();
   const std::int64_t start = clock.now_ns();
   const space::Space space = space_of(spec, problem, target);
   const double construct_ms = static_cast<double>(clock.now_ns() - start) * 1e-6;

@@ -50,7 +50,7 @@ int init(const InitOptions& options) {
                                                             : fs::path(options.output);
   if (!to_stdout) require_new_files({path}, options.force, "-o names another");
   outline::DraftRequest request;
-  request.source = read_given([&] { return base::read_file(options.source); });
+  request.source = read_given([&] { return system::read_file(options.source); });
   request.headers = outline::header_texts(options.source, request.source);
   request.source_path = relative_to(options.source, path);
   request.spec_path = to_stdout ? path.filename().string() : path.string();
@@ -60,7 +60,7 @@ int init(const InitOptions& options) {
   if (to_stdout)
     print_out("{}", draft.text);
   else
-    base::write_output_file(path, draft.text);
+    system::write_output_file(path, draft.text);
   if (!wrong.empty()) tell("warning: the draft needs a change before it can be used: {}\n", wrong);
   if (options.format == "json")
     print_json(Json{{"spec", path.string()},

@@ -5,13 +5,13 @@
 
 #include <charconv>
 
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/transfer.hpp"
 #include "core/store/upkeep.hpp"
 #include "dispatch/spec_files.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -159,7 +159,7 @@ int collect(const GcFlags& options) {
   if (!options.older_than.empty()) what.older_than_ms = duration_ms("--older-than", options.older_than);
   if (!options.max_size.empty()) what.max_bytes = byte_count("--max-size", options.max_size);
   const store::GcReport report =
-      store::collect_garbage(options.store_path(), what, base::system_clock().unix_time_ms());
+      store::collect_garbage(options.store_path(), what, system::system_clock().unix_time_ms());
   tell_warnings(report.warnings);
   if (options.json()) {
     Json json{{"store", options.store_path().string()}, {"dry_run", what.dry_run}, {"removed", Json::array()}};

@@ -5,13 +5,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/script.hpp"
 #include "cli/store_commands.hpp"
 #include "core/store/export.hpp"
 #include "core/store/measurements.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -25,7 +25,7 @@ struct ExportFlags {
   std::vector<std::string> names;  ///< --map
   std::string dtype, block_shape;
 
-  std::filesystem::path path() const { return base::chosen_store(store); }
+  std::filesystem::path path() const { return system::chosen_store(store); }
 };
 
 /// "NAME=VALUE" texts of an option.
@@ -45,7 +45,7 @@ void write_text(const ExportFlags& flags, const std::string& text) {
   if (flags.output.empty())
     fmt::print("{}", text);
   else
-    base::write_output_file(flags.output, text);
+    system::write_output_file(flags.output, text);
 }
 
 std::string json_text(const nlohmann::ordered_json& json, int indent) {
@@ -57,7 +57,7 @@ void write_tables(const ExportFlags& flags, const nlohmann::ordered_json& tables
   const std::filesystem::path output = flags.output;
   if (std::error_code ignored; std::filesystem::is_directory(output, ignored)) {
     for (const auto& [name, table] : tables.items()) {
-      base::write_output_file(output / name, json_text(table, 4));
+      system::write_output_file(output / name, json_text(table, 4));
       tell("{}\n", (output / name).string());
     }
     return;

@@ -1,7 +1,5 @@
 // xtune validate: compile, execute and compare configurations, without measuring them.
 
-#include "base/chosen_store.hpp"
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
@@ -13,6 +11,8 @@
 #include "ipc/job_count.hpp"
 #include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
+#include "system/chosen_store.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -138,7 +138,7 @@ class ValidateRun {
     if (!options_.quiet) tell_begin(spec, target);
     ipc::JobWorkers workers(loop_, ipc::job_count(options_.common.jobs), ipc::JobWorkers::Orphans::kill);
     workers.add_benches(target, options_.sanitize);
-    const run::TuneServices services{loop_, workers.compiler(), workers.benches(), base::awake_clock(), stop_};
+    const run::TuneServices services{loop_, workers.compiler(), workers.benches(), system::awake_clock(), stop_};
     using enum ProgressPrinter::Verbosity;
     ProgressPrinter printer(spec, options_.log, options_.quiet ? quiet : all, loop_);
     for (const Bindings& problem : spec.cases) {
@@ -159,13 +159,13 @@ class ValidateRun {
 
   run::TuneResult validate_case(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
                                 const run::TuneServices& services, ProgressPrinter& printer) const {
-    const base::TemporaryDirectory scratch;
+    const system::TemporaryDirectory scratch;
     run::TuneOptions settings;
     settings.store = options_.common.store_path();
     settings.sanitize = options_.sanitize;
     settings.validate_only = true;
     settings.only = chosen(spec, problem, target);
-    run::TuningJob job(std::move(settings), base::kept_in_store());
+    run::TuningJob job(std::move(settings), system::kept_in_store());
     return run::tune(spec, problem, target, job.next_run(spec, target, scratch.path()), services, printer);
   }
 
@@ -183,7 +183,7 @@ class ValidateRun {
   }
 
   const ValidateOptions& options_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   const std::atomic<bool>& stop_;
 };
 

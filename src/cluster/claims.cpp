@@ -25,12 +25,12 @@
 #include <sstream>
 #include <utility>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/record/record_log.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
@@ -41,7 +41,7 @@ namespace fs = std::filesystem;
 constexpr const char* ended = "ended";
 
 // The host, for processes whose ids can be checked from here.
-std::string host_component() { return record::path_component(base::host_name() + "-" + base::pid_scope()); }
+std::string host_component() { return record::path_component(system::host_name() + "-" + system::pid_scope()); }
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
   throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "
@@ -67,16 +67,16 @@ std::optional<Heartbeat> read_heartbeat(const std::string& text) {
 
 /// Whether its process is certainly gone: it reported its end, or it ran on this host and no longer exists.
 bool is_gone(const Heartbeat& read) {
-  return read.beat == ended || (read.host == host_component() && base::process_is_gone(read.pid));
+  return read.beat == ended || (read.host == host_component() && system::process_is_gone(read.pid));
 }
 
 }  // namespace
 
-Claims::Claims(fs::path folder, std::string owner, base::Clock& clock, Options options)
+Claims::Claims(fs::path folder, std::string owner, system::Clock& clock, Options options)
     : folder_(std::move(folder)), owner_(std::move(owner)), clock_(clock), options_(options) {
   std::error_code error;
   for (const char* part : {"ranks", "claims"}) {
-    error = base::make_directories(folder_ / part);
+    error = system::make_directories(folder_ / part);
     if (error) fail("make the directory", folder_ / part, error.value());
   }
   own_ = folder_ / "ranks" / record::path_component(owner_);
@@ -165,7 +165,7 @@ bool Claims::take(const std::string& name) {
         known.owner = owner_;
         return true;
       }
-      known.owner = first_word(base::read_if_there(claim));
+      known.owner = first_word(system::read_if_there(claim));
       if (known.owner == owner_) return true;
     }
     // Without hard links it may have been created and not written yet; one that stays empty has no owner.
@@ -187,7 +187,7 @@ bool Claims::has_left(const std::string& owner) {
   if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return false;
   sight.looked_ns = now;
   // Opened again each time, so that NFS asks its server (close-to-open consistency).
-  const std::string text = base::read_if_there(folder_ / "ranks" / record::path_component(owner));
+  const std::string text = system::read_if_there(folder_ / "ranks" / record::path_component(owner));
   if (text != sight.text) {
     sight.text = text;
     sight.changed_ns = now;

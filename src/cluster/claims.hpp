@@ -9,7 +9,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/clock.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cluster {
 
@@ -29,8 +29,8 @@ class Claims {
     double patience_s = 90;  ///< wait for reported records that cannot be found
   };
   /// owner: unique among processes (an attempt's id). Creates the directory and the first heartbeat. Throws Error(io).
-  Claims(std::filesystem::path folder, std::string owner, base::Clock& clock, Options options);
-  Claims(std::filesystem::path folder, std::string owner, base::Clock& clock)
+  Claims(std::filesystem::path folder, std::string owner, system::Clock& clock, Options options);
+  Claims(std::filesystem::path folder, std::string owner, system::Clock& clock)
       : Claims(std::move(folder), std::move(owner), clock, Options()) {}
   /// Ends the claims; the end of the process has the same effect.
   ~Claims();
@@ -71,7 +71,7 @@ class Claims {
 
   std::filesystem::path folder_, own_;
   std::string owner_;
-  base::Clock& clock_;
+  system::Clock& clock_;
   Options options_;
   int fd_ = -1;
   bool ended_ = false;

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
+#include "system/shell_words.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
@@ -89,7 +89,7 @@ std::vector<std::string> directive_words(const std::vector<std::string>& lines) 
   for (const std::string& line : lines) {
     if (!line.empty() && !line.starts_with('#')) break;  // sbatch reads no options behind the first command
     if (line.starts_with(start))
-      for (std::string& word : base::shell_words(std::string_view(line).substr(start.size())))
+      for (std::string& word : system::shell_words(std::string_view(line).substr(start.size())))
         words.push_back(std::move(word));
   }
   return words;
@@ -133,8 +133,8 @@ std::string directive_lines(const Words& options) {
   std::string lines;
   for (std::size_t i = 0; i < options.size(); ++i) {
     const bool value_follows = i + 1 < options.size() && !options[i + 1].starts_with("-");
-    std::string line = "#SBATCH " + base::command_line({options[i]});
-    if (value_follows) line += " " + base::command_line({options[++i]});
+    std::string line = "#SBATCH " + system::command_line({options[i]});
+    if (value_follows) line += " " + system::command_line({options[++i]});
     // What sbatch might read otherwise in a line, it gets as an argument only.
     if (line.find_first_of("\n\\") == std::string::npos) lines += line + "\n";
   }
@@ -154,7 +154,7 @@ std::string component_lines(const JobComponent& component, int cpus) {
   return lines;
 }
 
-std::string word_of(const std::string& text) { return base::command_line({text}); }
+std::string word_of(const std::string& text) { return system::command_line({text}); }
 
 // If a site passes no environment on, bash sets a PATH but does not export it.
 std::string begin(const Submission& submission) {
@@ -182,7 +182,7 @@ std::string compile_script(const Submission& submission, const std::string& log,
                    : submission.cpus_per_task > 0  ? submission.cpus_per_task
                                                    : default_cpus;
   return header(submission, "compile", log) + "#SBATCH --ntasks=1\n" + cpus_line(cpus) + directive_lines(options) +
-         begin(submission) + base::command_line(compile_command(submission)) + "\n";
+         begin(submission) + system::command_line(compile_command(submission)) + "\n";
 }
 
 std::string measure_script(const Submission& submission, const std::string& log) {
@@ -214,7 +214,7 @@ std::string measure_script(const Submission& submission, const std::string& log)
     text += fmt::format(
         "XTUNE_COMPONENT={0} {1} ${{{2}:+--cpus-per-task=${2}}} {3} > \"$folder/answers-{0}.r$attempt.json\" "
         "&\npids+=($!)\n",
-        i, base::command_line(srun), variable, base::command_line(run));
+        i, system::command_line(srun), variable, system::command_line(run));
   }
   text +=
       "trap 'kill -TERM \"${pids[@]}\" 2>/dev/null; wait; exit 143' TERM\n"

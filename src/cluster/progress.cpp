@@ -9,14 +9,14 @@
 #include <tuple>
 #include <utility>
 
-#include "base/files.hpp"
 #include "base/json_fields.hpp"
 #include "base/json_text.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 
 namespace xtune::cluster {
 
@@ -57,7 +57,7 @@ constexpr auto process_form = fields::object<ProcessProgress>(
 }  // namespace
 
 ProgressFile::ProgressFile(const std::filesystem::path& store, const std::string& study, ProcessProgress process,
-                           base::Clock& clock)
+                           system::Clock& clock)
     : path_(
           study_folder(store, study) / "progress" /
           (record::path_component(process.host + "-" + std::to_string(process.pid) + "-" + process.attempt) + ".json")),
@@ -81,7 +81,7 @@ void ProgressFile::write(bool now) noexcept try {
   const std::int64_t time_ms = clock_.unix_time_ms();
   if (!now && time_ms - written_ms_ < every_ms) return;
   written_ms_ = process_.unix_time_ms = time_ms;
-  base::write_file_atomically(path_, to_json(process_).dump() + "\n");
+  system::write_file_atomically(path_, to_json(process_).dump() + "\n");
 } catch (...) {  // such as a full disk: reported where records are written
 }
 
@@ -98,7 +98,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_gone(const ProcessProgress& process) {
-  return !process.pid_scope.empty() && process.pid_scope == base::pid_scope() && base::process_is_gone(process.pid);
+  return !process.pid_scope.empty() && process.pid_scope == system::pid_scope() && system::process_is_gone(process.pid);
 }
 
 void add(WorkProgress& to, const WorkProgress& from) {
@@ -151,7 +151,7 @@ StudyStatus read_study(const fs::path& store, const std::vector<std::string>& st
          entry.increment(error)) {
       if (entry->path().extension() != ".json") continue;
       try {
-        found.push_back(process_progress_from_json(nlohmann::json::parse(base::read_file(entry->path(), 16 << 20))));
+        found.push_back(process_progress_from_json(nlohmann::json::parse(system::read_file(entry->path(), 16 << 20))));
       } catch (const nlohmann::json::exception& failure) {
         status.warnings.push_back(base::printable(entry->path().string()) + ": " + base::json_error_text(failure));
       } catch (const std::exception& failure) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "core/space/value.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::cluster {
 
@@ -29,7 +29,7 @@ struct WorkProgress {
 /// A process of a job.
 struct ProcessProgress {
   std::string host, attempt, job;  ///< job: of Slurm, if there is one
-  std::string pid_scope;           ///< the scope of its pid (base/processes.hpp); empty: unknown
+  std::string pid_scope;           ///< the scope of its pid (system/processes.hpp); empty: unknown
   int pid = 0, rank = 0, size = 1, restart = 0;
   std::string state = "running";  ///< running | done | interrupted | failed
   std::int64_t unix_time_ms = 0;  ///< when the file was written
@@ -42,7 +42,7 @@ class ProgressFile {
  public:
   static constexpr std::int64_t every_ms = 5000;
   ProgressFile(const std::filesystem::path& store, const std::string& study, ProcessProgress process,
-               base::Clock& clock);
+               system::Clock& clock);
   /// The entry of this spec and problem, created if necessary.
   WorkProgress& work(const std::string& spec, const Bindings& problem);
   /// Call it often: writes at most once in five seconds, and at once with `now`.
@@ -53,7 +53,7 @@ class ProgressFile {
  private:
   std::filesystem::path path_;
   ProcessProgress process_;
-  base::Clock& clock_;
+  system::Clock& clock_;
   std::int64_t written_ms_ = 0;
 };
 

@@ -12,14 +12,14 @@
 #include <string_view>
 #include <utility>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
@@ -45,19 +45,19 @@ std::int64_t agreed_beginning(const fs::path& folder, std::int64_t now_unix_ms) 
 
 std::string agree_on(const fs::path& file, const std::string& text) {
   const fs::path own = file.parent_path() / ("." + record::new_attempt());
-  base::write_file_atomically(own, text);
-  if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && base::read_if_there(file).empty())
-    base::write_file_atomically(file, text);
+  system::write_file_atomically(own, text);
+  if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && system::read_if_there(file).empty())
+    system::write_file_atomically(file, text);
   std::error_code ignored;
   fs::remove(own, ignored);
-  return base::read_file(file);
+  return system::read_file(file);
 }
 
 std::string join_study(const fs::path& store, const std::string& study, const std::string& place) {
   for (int run = 1;; ++run) {
     const std::string name = run == 1 ? study : fmt::format("{}+{}", study, run);
     const fs::path folder = study_folder(store, name) / "seats" / record::path_component(place);
-    const std::error_code error = base::make_directories(folder.parent_path());
+    const std::error_code error = system::make_directories(folder.parent_path());
     const int file = error ? -1 : ::open(folder.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file >= 0) {
       ::close(file);
@@ -81,7 +81,7 @@ void require_one_device(const fs::path& store, const std::string& study, const s
                         const std::string& name, const std::string& arch) {
   const std::string device = base::printable(name) + " (" + base::printable(arch) + ")";
   const std::string found = agree_on(study_folder(store, study) / "components" / record::path_component(component),
-                                     device + "\non " + base::printable(base::host_name()) + "\n");
+                                     device + "\non " + base::printable(system::host_name()) + "\n");
   const std::size_t end = found.find('\n');
   if (found.substr(0, end) == device) return;
   std::string where = end == std::string::npos ? "" : found.substr(end + 1);
@@ -92,7 +92,7 @@ void require_one_device(const fs::path& store, const std::string& study, const s
                   "each type its own (xtune submit --arch-component ... --arch-component ..., or "
                   "--constraint, --gres for one type)",
                   base::printable(component, 40), found.substr(0, end), where, device,
-                  base::printable(base::host_name())));
+                  base::printable(system::host_name())));
 }
 
 RecordTail::RecordTail(fs::path store, std::string arch, std::string kernel)
@@ -111,7 +111,7 @@ std::vector<record::Record> RecordTail::read(const std::set<std::string>& attemp
     std::error_code error;
     const std::uint64_t size = fs::file_size(path, error);
     if (error || file.newer || size <= file.read_bytes) continue;
-    const std::string text = base::read_file_part(path, file.read_bytes, size - file.read_bytes);
+    const std::string text = system::read_file_part(path, file.read_bytes, size - file.read_bytes);
     std::string_view rest = text;
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos && !file.newer; end = rest.find('\n')) {
       record::RecordLine line = record::read_record_line(rest.substr(0, end));
@@ -130,7 +130,7 @@ fs::path study_folder(const fs::path& store, const std::string& study) {
   return store / "studies" / record::path_component(study);
 }
 
-SharedStudy::SharedStudy(base::EventLoop& loop, base::Clock& clock, const Place& place, const Rank& rank,
+SharedStudy::SharedStudy(system::EventLoop& loop, system::Clock& clock, const Place& place, const Rank& rank,
                          std::string attempt)
     : loop_(loop),
       size_(static_cast<std::size_t>(std::max(rank.size, 1))),

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.hpp"
 #include "cluster/claims.hpp"
 #include "cluster/launcher.hpp"
 #include "core/record/record.hpp"
 #include "core/run/peers.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::cluster {
 
@@ -52,7 +52,7 @@ class SharedStudy final : public run::Peers {
     Bindings problem;
   };
   /// attempt: that of the records that this process writes. Throws Error(io).
-  SharedStudy(base::EventLoop& loop, base::Clock& clock, const Place& place, const Rank& rank, std::string attempt);
+  SharedStudy(system::EventLoop& loop, system::Clock& clock, const Place& place, const Rank& rank, std::string attempt);
   bool take(const std::string& name) override { return claims_.take(name); }
   void leave() noexcept override { claims_.end(); }
   void stored_one() noexcept override { claims_.have_stored_one(); }
@@ -64,14 +64,14 @@ class SharedStudy final : public run::Peers {
 
  private:
   void beat_later();
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   std::size_t size_, place_;
   std::int64_t began_unix_ms_;
   std::string attempt_;
   Claims claims_;
   RecordTail tail_;
   Bindings problem_;
-  base::EventLoop::Watch heart_;
+  system::EventLoop::Watch heart_;
 };
 
 /// The directory of a study, which contains its claims.

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
@@ -86,7 +86,7 @@ void write_submission(const Submission& submission, const std::vector<SubmittedS
                       {"steps", nlohmann::json::array()}};
   for (const std::string& spec : submission.specs) json["specs"].push_back(base::printable(spec));
   for (const SubmittedStep& step : steps) json["steps"].push_back({{"step", step.step}, {"job", step.job}});
-  base::write_file_atomically(submission.folder / "submission.json", json.dump(2) + "\n");
+  system::write_file_atomically(submission.folder / "submission.json", json.dump(2) + "\n");
 }
 
 std::vector<Submitted> read_submissions(const fs::path& store) {
@@ -96,7 +96,7 @@ std::vector<Submitted> read_submissions(const fs::path& store) {
        entry.increment(error)) {
     const fs::path file = entry->path() / "submission.json";
     try {
-      const nlohmann::json json = nlohmann::json::parse(base::read_file(file, 1 << 20));
+      const nlohmann::json json = nlohmann::json::parse(system::read_file(file, 1 << 20));
       Submitted submitted{json.at("name"), entry->path(), json.at("specs"), {}, json.at("restarts")};
       for (const nlohmann::json& step : json.at("steps")) submitted.steps.push_back({step.at("step"), step.at("job")});
       dated.emplace_back(fs::last_write_time(file), std::move(submitted));

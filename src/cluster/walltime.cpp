@@ -7,11 +7,11 @@
 #include <charconv>
 #include <sstream>
 
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/record_log.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
@@ -73,10 +73,10 @@ std::optional<double> parse_duration(std::string_view text) {
 }
 
 std::string ask_program(const std::vector<std::string>& argv) {
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.timeout_ms = 10'000;
   try {
-    const base::CommandResult result = base::run_command(argv, options);
+    const system::CommandResult result = system::run_command(argv, options);
     return result.ok() ? result.stdout_text : std::string();
   } catch (const Error&) {  // not installed
     return {};
@@ -134,14 +134,14 @@ JobEnd::JobEnd(const std::filesystem::path& store, const std::string& study, con
           record::path_component(get("SLURM_JOB_ID").value_or("") + "-r" + get("SLURM_RESTART_COUNT").value_or("0"))) {}
 
 void JobEnd::tell(const std::optional<Walltime>& walltime, std::int64_t unix_time_ms) const noexcept try {
-  base::write_file_atomically(
+  system::write_file_atomically(
       file_,
       walltime ? fmt::format("{}\n", unix_time_ms + static_cast<std::int64_t>(walltime->remaining_s * 1e3)) : no_limit);
 } catch (...) {  // reported where records are written
 }
 
 std::optional<JobEnd::Heard> JobEnd::heard(std::int64_t unix_time_ms) const noexcept try {
-  const std::string text = base::read_if_there(file_);
+  const std::string text = system::read_if_there(file_);
   if (text == no_limit) return Heard{};
   std::int64_t end_ms = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), end_ms);

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <span>
 
-#include "base/files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/reader.hpp"
@@ -15,6 +14,7 @@
 #include "core/validate/npy.hpp"
 #include "dispatch/capture.hpp"
 #include "dispatch/spec_files.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -116,7 +116,7 @@ class Writer {
                                 device_.name + " (" + device_.arch + "). `xtune run spec.toml` tunes it.\n";
     const std::string text = comment + text_of_document(root);
     spec::parse_spec(text, "spec.toml", folder_);  // throws if it could not be read again
-    base::write_file_atomically(folder_ / "spec.toml", text);
+    system::write_file_atomically(folder_ / "spec.toml", text);
   }
 
  private:
@@ -146,7 +146,7 @@ class Writer {
         csv += (i ? "," : "") + to_text(spec_.parameters[i].values.at(row[i]));
       csv += "\n";
     }
-    base::write_file_atomically(folder_ / "configs.csv", csv);
+    system::write_file_atomically(folder_ / "configs.csv", csv);
     drop(space, "constraints");
     set(space, "configs", node_of(std::string("configs.csv")));
   }

@@ -15,15 +15,15 @@
 #include <set>
 #include <tuple>
 
-#include "base/clock.hpp"
-#include "base/files.hpp"
 #include "base/json_text.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/record/record.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/suite.hpp"
+#include "system/clock.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -65,14 +65,14 @@ std::unique_ptr<Coverage> Coverage::open(const std::filesystem::path& given, Cov
   std::error_code failed;
   if (std::filesystem::path whole = std::filesystem::absolute(file, failed); !failed) file = std::move(whole);
   if (std::filesystem::is_directory(file, failed))
-    file /= fmt::format("coverage-{}-{}.jsonl", base::host_name(), ::getpid());
+    file /= fmt::format("coverage-{}-{}.jsonl", system::host_name(), ::getpid());
   return std::unique_ptr<Coverage>(new Coverage(std::move(file), std::move(kernel), std::move(say)));
 }
 
 Coverage::Coverage(std::filesystem::path file, CoveredKernel kernel, std::function<void(const std::string&)> say)
     : file_(std::move(file)), kernel_(std::move(kernel)), say_(std::move(say)), pid_(::getpid()) {
   static std::atomic<int> number{0};
-  process_ = fmt::format("{}-{}-{}-{}", base::host_name(), pid_, base::system_clock().unix_time_ms(), ++number);
+  process_ = fmt::format("{}-{}-{}-{}", system::host_name(), pid_, system::system_clock().unix_time_ms(), ++number);
   fd_ = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd_ < 0) {
     told_ = true;
@@ -133,10 +133,10 @@ Coverage::Counter* Coverage::add(const Bindings& problem, const device::DeviceIn
   if (!refusal.empty()) line["refusal"] = refusal;
   if (std::string answer = dumped(line); answer != entry.answer) {
     entry.answer = std::move(answer);
-    line["unix_time_ms"] = base::system_clock().unix_time_ms();
+    line["unix_time_ms"] = system::system_clock().unix_time_ms();
     write(dumped(line) + "\n");
   }
-  if (const std::int64_t now = base::system_clock().now_ns(); now - flushed_ns_ > flush_interval_ns) {
+  if (const std::int64_t now = system::system_clock().now_ns(); now - flushed_ns_ > flush_interval_ns) {
     flushed_ns_ = now;
     flush_locked();
   }
@@ -183,7 +183,7 @@ class Reader {
   explicit Reader(std::vector<std::string>& warnings) : warnings_(warnings) {}
 
   void file(const fs::path& path) {
-    const std::string text = base::read_file(path), name = base::printable(path.string());
+    const std::string text = system::read_file(path), name = base::printable(path.string());
     std::size_t number = 0, understood = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);

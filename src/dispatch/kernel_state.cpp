@@ -6,10 +6,10 @@
 #include <array>
 #include <cstdio>
 
-#include "base/chosen_store.hpp"
 #include "base/named.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
+#include "system/chosen_store.hpp"
 
 namespace xtune {
 
@@ -244,7 +244,7 @@ const Prepared* KernelState::add(const Key& key, const Bindings& problem) {
                             name(), space::shown_text(problem)));
   const std::lock_guard lock(preparing_);
   const Preparer preparer(preparer_);
-  const base::RememberNothing writes_nothing(settings_.frozen);
+  const system::RememberNothing writes_nothing(settings_.frozen);
   if (const Prepared* const entry = table_.find(key, key.hash())) return entry;
   if (parts_.fixed) return table_.put(preparation_.make_fixed(key, problem));
   try {

@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "base/chosen_store.hpp"
 #include "core/space/value.hpp"
+#include "system/chosen_store.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::dispatch {
@@ -112,7 +112,7 @@ Choice Preparation::choice(const Bindings& problem) {
     require_fixed(problem);
     return parts_.fixed->choice;
   }
-  const base::RememberNothing writes_nothing(settings_.frozen);
+  const system::RememberNothing writes_nothing(settings_.frozen);
   ChosenCase found = choose(problem);
   if (!found.refusal.empty()) throw ProvenWrong(ErrorKind::nothing_valid, found.refusal);
   Choice choice = std::move(found.selection.choice);

@@ -10,8 +10,6 @@
 #include <tuple>
 
 #include "base/causes.hpp"
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/model/rank.hpp"
@@ -21,6 +19,8 @@
 #include "core/record/record_log.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/space/value.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -354,7 +354,7 @@ Selection Selector::from_all(Query& query) {
 
 std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& path, const std::string& kernel) {
   if (path.empty()) return nullptr;
-  auto bundle = std::make_shared<const store::Bundle>(base::absolute_path(path));
+  auto bundle = std::make_shared<const store::Bundle>(system::absolute_path(path));
   const std::vector<store::Bundle::Part>& parts = bundle->parts();
   if (std::none_of(parts.begin(), parts.end(), [&](const store::Bundle::Part& part) { return part.kernel == kernel; }))
     throw Error(ErrorKind::invalid_argument, fmt::format("{} has nothing of the kernel '{}'; it has {}",
@@ -363,7 +363,7 @@ std::shared_ptr<const store::Bundle> open_bundle(const std::filesystem::path& pa
 }
 
 std::filesystem::path store_for(const std::filesystem::path& given, const std::filesystem::path& bundle, bool frozen) {
-  if (!frozen) return base::chosen_store(given);
+  if (!frozen) return system::chosen_store(given);
   if (bundle.empty())
     throw Error(ErrorKind::invalid_argument,
                 "settings: frozen is set without a bundle, and a frozen kernel has nothing else to choose from");

@@ -7,13 +7,13 @@
 #include <map>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/spec.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::dispatch {
@@ -37,7 +37,7 @@ SourceCopy::SourceCopy(const std::vector<spec::SourceText>& sources, const std::
   const auto add = [&](const fs::path& path, const std::string* text) {
     const fs::path file = fs::weakly_canonical(path);
     if (texts_.contains(file)) return;
-    texts_[file] = text ? *text : base::read_file(file);
+    texts_[file] = text ? *text : system::read_file(file);
     root_ = root_.empty() ? file.parent_path() : common_root(root_, file.parent_path());
     waiting.push_back(file);
   };
@@ -75,7 +75,7 @@ std::vector<std::string> SourceCopy::folders() const {
 }
 
 void SourceCopy::write(const fs::path& folder) const {
-  for (const auto& [file, text] : texts_) base::write_file_atomically(folder / relative(file), text);
+  for (const auto& [file, text] : texts_) system::write_file_atomically(folder / relative(file), text);
 }
 
 namespace {
@@ -116,7 +116,7 @@ void add_files(const spec::Spec& spec, std::map<fs::path, std::string>& texts) {
     if (!argument.file.empty()) files.insert(fs::weakly_canonical(argument.file));
   if (!spec.validate.reference.file.empty()) files.insert(fs::weakly_canonical(spec.validate.reference.file));
   if (spec.text) add_lists(spec::Document(*spec.text, "").root(), spec.path.parent_path(), files);
-  for (const fs::path& file : files) texts.emplace(file, base::read_file(file));
+  for (const fs::path& file : files) texts.emplace(file, system::read_file(file));
 }
 
 // The sources' part of an artifact's key, which does not depend on their location.
@@ -133,7 +133,7 @@ std::string closure_of(const spec::Spec& spec) {
 }
 
 void require_whole(const store::BundledSpec& packed, const fs::path& path) {
-  const base::TemporaryDirectory elsewhere;
+  const system::TemporaryDirectory elsewhere;
   const fs::path copy = unpack_spec(packed, elsewhere.path());
   const fs::path root = fs::weakly_canonical(elsewhere.path());
   for (const std::string& backend : overlay_names()) {
@@ -166,7 +166,7 @@ store::BundledSpec pack_spec(const fs::path& path) {
                   base::printable(path.string()) + " has no kernel source: nothing can be called");
     add_files(read, texts);
   }
-  texts[spec] = base::read_file(spec);
+  texts[spec] = system::read_file(spec);
   fs::path root = spec.parent_path();
   for (const auto& [file, text] : texts)
     while (*file.lexically_relative(root).begin() == "..") root = root.parent_path();
@@ -177,7 +177,7 @@ store::BundledSpec pack_spec(const fs::path& path) {
 }
 
 fs::path unpack_spec(const store::BundledSpec& spec, const fs::path& folder) {
-  for (const auto& [name, text] : spec.files) base::write_file_atomically(folder / name, text);
+  for (const auto& [name, text] : spec.files) system::write_file_atomically(folder / name, text);
   return folder / spec.spec;
 }
 
@@ -192,7 +192,7 @@ OpenedSpec open_bundled_spec(const std::filesystem::path& path, std::string kern
     throw Error(ErrorKind::invalid_argument,
                 base::printable(path.string()) + " holds several kernels, name one of them: " + names);
   }
-  const auto folder = std::make_shared<const base::TemporaryDirectory>();
+  const auto folder = std::make_shared<const system::TemporaryDirectory>();
   return {unpack_spec(bundle.spec(kernel), folder->path()), folder};
 }
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <thread>
 
-#include "base/parallel.hpp"
 #include "core/build/artifact.hpp"
 #include "core/record/record.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::dispatch {
 
@@ -109,7 +109,7 @@ class Background {
     std::thread thread_;
   };
 
-  base::PerProcess<Worker> worker_;
+  system::PerProcess<Worker> worker_;
 };
 
 }  // namespace xtune::dispatch

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "base/write_signals.hpp"
+#include "system/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::ipc {
@@ -174,7 +174,7 @@ std::optional<Json> read_message(int fd) {
 }
 
 void write_message(int fd, const Json& message) {
-  const base::WriteSignals quiet;
+  const system::WriteSignals quiet;
   const std::string frame = encode_message(message);
   for (std::string_view rest = frame; !rest.empty();) {
     const ssize_t n = ::write(fd, rest.data(), rest.size());

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/machine.hpp"
 #include "base/text.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::ipc {
@@ -31,7 +31,7 @@ std::optional<double> positive(std::string_view text) {
 bool is_fraction(std::string_view text) { return text.find('.') != std::string_view::npos; }
 
 double usable_cores(int sharing) {
-  const auto allowed = static_cast<double>(base::usable_cpus());
+  const auto allowed = static_cast<double>(system::usable_cpus());
   return allowed < static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)) ? allowed : allowed / std::max(sharing, 1);
 }
 

@@ -21,12 +21,12 @@ constexpr std::uint64_t patience_ms = 60'000;
 }  // namespace
 
 LockedClocks::LockedClocks(std::vector<std::string> argv) {
-  base::SubprocessOptions options;
+  system::SubprocessOptions options;
   options.argv = std::move(argv);
   options.on_stdout = [this](std::string_view bytes) { output_ += bytes; };
   options.on_stderr = [this](std::string_view bytes) { errors_ += bytes; };
   options.on_exit = [this](int, int) { ended_ = true; };
-  process_ = base::start_patiently(loop_, options);
+  process_ = system::start_patiently(loop_, options);
   const nlohmann::json answer = nlohmann::json::parse(next_line(), nullptr, false);
   if (answer.is_object()) throw_if_error(answer);
   if (!answer.is_object() || !answer.contains("locked_mhz")) {
@@ -49,7 +49,7 @@ LockedClocks::~LockedClocks() {
 
 std::string LockedClocks::next_line() {
   bool late = false;
-  const base::EventLoop::Watch limit = loop_.call_after(patience_ms, [&late] { late = true; });
+  const system::EventLoop::Watch limit = loop_.call_after(patience_ms, [&late] { late = true; });
   loop_.run_until([&] { return late || ended_ || output_.find('\n') != std::string::npos; });
   const std::size_t end = output_.find('\n');
   if (end == std::string::npos) return {};

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.hpp"
-#include "base/subprocess.hpp"
+#include "system/event_loop.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::ipc {
 
@@ -29,10 +29,10 @@ class LockedClocks {
  private:
   std::string next_line();  ///< "": there is none within a minute, or the process has ended
 
-  base::EventLoop loop_;
+  system::EventLoop loop_;
   std::string output_, errors_;
   bool ended_ = false;
-  base::Subprocess process_;
+  system::Subprocess process_;
   std::vector<int> mhz_;
   std::vector<std::string> undo_;
 };

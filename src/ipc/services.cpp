@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
-#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "core/target/inventory.hpp"
 #include "core/target/program.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
+#include "system/machine.hpp"
 
 namespace xtune::ipc {
 namespace {
@@ -114,7 +114,7 @@ void throw_if_not_about_the_job(const WorkerReply& reply) {
 /// A worker that died may have reached a limit of its user.
 template <class Answer>
 void blame_limits(Answer& answer) {
-  const std::string limits = base::user_limits();
+  const std::string limits = system::user_limits();
   if (limits.empty() || answer.outcome != Outcome::crashed || answer.lack != build::Lack::none) return;
   answer.lack = build::Lack::unclear;
   answer.message += build::under(limits);
@@ -161,7 +161,7 @@ bool answered_as_missing(const Error& error, const std::function<void(Answer)>& 
 
 }  // namespace
 
-PooledCompileService::PooledCompileService(base::EventLoop& loop, std::size_t jobs, WorkerCommand command,
+PooledCompileService::PooledCompileService(system::EventLoop& loop, std::size_t jobs, WorkerCommand command,
                                            std::function<std::uint64_t()> available_bytes)
     : memory_(std::move(available_bytes)),
       limit_bytes_(command.memory_limit_bytes),
@@ -219,7 +219,7 @@ void PooledCompileService::compile(const run::CompileJob& job, double timeout_s,
   pool_.submit(message, timeout_s, take_first, job.expected_s);
 }
 
-WorkerBenchService::WorkerBenchService(base::EventLoop& loop, WorkerCommand command, Role role)
+WorkerBenchService::WorkerBenchService(system::EventLoop& loop, WorkerCommand command, Role role)
     : worker_(loop, std::move(command)), role_(role) {
   worker_.on_long_wait(long_wait_ms, [this](const std::string& directory) {
     if (problem_.warn)
@@ -399,10 +399,10 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
 
 namespace {
 
-base::Environment temporaries_in(const std::filesystem::path& folder) {
-  base::Environment variables = base::shared_folder_variables();
+system::Environment temporaries_in(const std::filesystem::path& folder) {
+  system::Environment variables = system::shared_folder_variables();
   variables.insert(variables.end(), {{"TMPDIR", folder.string()}, {"XTUNE_TMP_DIR", folder.string()}});
-  for (auto& variable : base::memory_variables()) variables.push_back(std::move(variable));
+  for (auto& variable : system::memory_variables()) variables.push_back(std::move(variable));
   return variables;
 }
 
@@ -425,9 +425,9 @@ WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& t
   return command;
 }
 
-JobWorkers::JobWorkers(base::EventLoop& loop, std::size_t jobs, Orphans orphans)
+JobWorkers::JobWorkers(system::EventLoop& loop, std::size_t jobs, Orphans orphans)
     : loop_(loop),
-      descendants_(orphans == Orphans::kill ? std::make_unique<base::Descendants>() : nullptr),
+      descendants_(orphans == Orphans::kill ? std::make_unique<system::Descendants>() : nullptr),
       compiler_(loop, jobs, compile_worker_command(jobs, temporaries_.path())) {}
 
 void JobWorkers::add_benches(const target::Target& target, bool sanitize) {

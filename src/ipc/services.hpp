@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
-#include "base/machine.hpp"
-#include "base/processes.hpp"
 #include "core/target/target.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/protocol.hpp"
 #include "ipc/worker_pool.hpp"
 #include "ipc/worker_process.hpp"
+#include "system/files.hpp"
+#include "system/machine.hpp"
+#include "system/processes.hpp"
 
 namespace xtune::ipc {
 
@@ -23,8 +23,8 @@ namespace xtune::ipc {
 class PooledCompileService final : public run::CompileService {
  public:
   PooledCompileService(
-      base::EventLoop& loop, std::size_t jobs, WorkerCommand command,
-      std::function<std::uint64_t()> available_bytes = [] { return base::available_memory_bytes(); });
+      system::EventLoop& loop, std::size_t jobs, WorkerCommand command,
+      std::function<std::uint64_t()> available_bytes = [] { return system::available_memory_bytes(); });
   /// A compiler that was killed, or ran out of memory, is tried once more while no other compiler runs.
   void compile(const run::CompileJob& job, double timeout_s, Callback callback) override;
   std::size_t parallel() const noexcept override { return pool_.size(); }
@@ -45,7 +45,7 @@ class WorkerBenchService final : public run::BenchService {
     first,    ///< the run needs this device: if it cannot be opened, an Error leaves the event loop
     further,  ///< the run can continue without it: bench answers no_device
   };
-  WorkerBenchService(base::EventLoop& loop, WorkerCommand command, Role role = Role::first);
+  WorkerBenchService(system::EventLoop& loop, WorkerCommand command, Role role = Role::first);
   void set_problem(run::Problem problem) override;
   void prepare() override;
   void bench(const run::BenchJob& job, double timeout_s, Callback callback) override;
@@ -86,8 +86,8 @@ class JobWorkers {
  public:
   enum class Orphans { ignore, kill };
   /// jobs: maximum number of compilers at once. orphans: kill: processes that workers started end with this object
-  /// (base::Descendants).
-  JobWorkers(base::EventLoop& loop, std::size_t jobs, Orphans orphans = Orphans::ignore);
+  /// (system::Descendants).
+  JobWorkers(system::EventLoop& loop, std::size_t jobs, Orphans orphans = Orphans::ignore);
   /// Adds a bench worker for each device of the target. sanitize: kernels are built with the sanitizers.
   void add_benches(const target::Target& target, bool sanitize);
 
@@ -95,9 +95,9 @@ class JobWorkers {
   std::vector<run::BenchService*> benches() const;  ///< for target.device, then for each of target.further
 
  private:
-  base::EventLoop& loop_;
-  const base::TemporaryDirectory temporaries_;
-  const std::unique_ptr<base::Descendants> descendants_;  ///< destroyed before the directory is removed
+  system::EventLoop& loop_;
+  const system::TemporaryDirectory temporaries_;
+  const std::unique_ptr<system::Descendants> descendants_;  ///< destroyed before the directory is removed
   PooledCompileService compiler_;
   std::vector<std::unique_ptr<WorkerBenchService>> benches_;
 };

@@ -28,7 +28,7 @@ struct Job {
 struct Slot {
   std::unique_ptr<WorkerProcess> worker;
   std::optional<Job> job;
-  base::EventLoop::Watch retry;
+  system::EventLoop::Watch retry;
   int failed_starts = 0;
   bool retired() const noexcept { return failed_starts >= start_attempts; }
 };
@@ -36,7 +36,7 @@ struct Slot {
 }  // namespace
 
 struct WorkerPool::State : std::enable_shared_from_this<WorkerPool::State> {
-  base::EventLoop& loop;
+  system::EventLoop& loop;
   std::vector<Slot> slots;
   std::deque<Job> queue;
   Admission admits;
@@ -44,7 +44,7 @@ struct WorkerPool::State : std::enable_shared_from_this<WorkerPool::State> {
   std::size_t failing = 0;  // jobs whose failure was posted
   std::uint64_t epoch = 0;  // counts cancel_all() calls: earlier posts are ignored
 
-  State(base::EventLoop& on, std::size_t size, const CommandFactory& factory, Admission may)
+  State(system::EventLoop& on, std::size_t size, const CommandFactory& factory, Admission may)
       : loop(on), slots(size), admits(std::move(may)) {
     for (std::size_t i = 0; i < size; ++i) slots[i].worker = std::make_unique<WorkerProcess>(loop, factory(i));
   }
@@ -143,7 +143,7 @@ void WorkerPool::State::cancel() noexcept {
   }
 }
 
-WorkerPool::WorkerPool(base::EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits) {
+WorkerPool::WorkerPool(system::EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits) {
   if (size == 0) throw Error(ErrorKind::invalid_argument, "a pool needs at least one worker");
   state_ = std::make_shared<State>(loop, size, factory, std::move(admits));
 }

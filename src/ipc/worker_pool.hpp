@@ -27,7 +27,7 @@ class WorkerPool {
   using Admission = std::function<bool(std::size_t running)>;
 
   /// Gets all commands now but starts nothing. Throws Error(invalid_argument) for size 0.
-  WorkerPool(base::EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits = {});
+  WorkerPool(system::EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits = {});
   ~WorkerPool();  ///< as cancel_all()
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/named.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/device/device_info.hpp"
 #include "ipc/framing.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::ipc {
@@ -66,7 +66,7 @@ std::string ErrorTail::take() {
 
 std::string ErrorTail::take_place() { return std::exchange(place_, {}); }
 
-WorkerProcess::WorkerProcess(base::EventLoop& loop, WorkerCommand command)
+WorkerProcess::WorkerProcess(system::EventLoop& loop, WorkerCommand command)
     : loop_(loop), command_(std::move(command)) {}
 
 WorkerProcess::~WorkerProcess() { interrupt(); }
@@ -98,14 +98,14 @@ void WorkerProcess::request_frame(std::string frame, double timeout_s, Callback 
 
 void WorkerProcess::start() {
   drop_process();
-  base::SubprocessOptions options;
+  system::SubprocessOptions options;
   options.argv = command_.argv;
   options.env = command_.env;
   options.cwd = command_.cwd;
   options.on_stdout = [this](std::string_view bytes) { on_stdout(bytes); };
   options.on_stderr = [this](std::string_view bytes) { stderr_tail_.append(bytes); };
   options.on_exit = [this](int exit_code, int signal) { on_exit(exit_code, signal); };
-  process_ = base::Subprocess(loop_, std::move(options));
+  process_ = system::Subprocess(loop_, std::move(options));
   decoder_ = std::make_unique<MessageDecoder>();
   ++generation_;
   start_clock(start_timeout_s, WorkerFailureKind::could_not_start);
@@ -113,7 +113,7 @@ void WorkerProcess::start() {
 
 void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
   if (kind == WorkerFailureKind::timed_out && !sent_ms_) sent_ms_ = loop_.now_ms();
-  clock_ = base::Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
+  clock_ = system::Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
     process_.read_pending_stderr();
     const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
     std::string text = what + base::human_seconds(seconds) + "; killed";
@@ -175,11 +175,11 @@ void WorkerProcess::on_exit(int exit_code, int signal) {
   drop_process();
   if (!busy()) return;
   if (!verdict) {
-    std::string how = !greeted ? "it " + base::describe_end(exit_code, signal) + " before its greeting"
-                      : signal ? base::describe_exit(exit_code, signal)
-                               : "ended without an answer, " + base::describe_exit(exit_code, signal);
-    const bool from_outside = base::comes_from_others(signal);
-    if (from_outside) how += base::not_from_xtune;
+    std::string how = !greeted ? "it " + system::describe_end(exit_code, signal) + " before its greeting"
+                      : signal ? system::describe_exit(exit_code, signal)
+                               : "ended without an answer, " + system::describe_exit(exit_code, signal);
+    const bool from_outside = system::comes_from_others(signal);
+    if (from_outside) how += system::not_from_xtune;
     if (signal == SIGKILL) how += ": the machine or its limit ran out of memory, or a person sent it";
     verdict = WorkerFailure{greeted ? WorkerFailureKind::crashed : WorkerFailureKind::could_not_start, exit_code,
                             signal, how, from_outside};
@@ -197,7 +197,7 @@ void WorkerProcess::fail(WorkerFailure failure) {
 }
 
 void WorkerProcess::drop_process() noexcept {
-  process_ = base::Subprocess();
+  process_ = system::Subprocess();
   decoder_.reset();
   cancel_clocks();
   greeted_ = false;

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/deadline.hpp"
-#include "base/event_loop.hpp"
-#include "base/subprocess.hpp"
+#include "system/deadline.hpp"
+#include "system/event_loop.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::ipc {
 
@@ -21,7 +21,7 @@ class MessageDecoder;
 /// its answers to descriptor 1, and ends at the end of its input.
 struct WorkerCommand {
   std::vector<std::string> argv;
-  base::Environment env;
+  system::Environment env;
   std::string cwd;
   std::uint64_t memory_limit_bytes = 0;  ///< limit of its address space, as in argv; 0: none
 };
@@ -39,7 +39,7 @@ struct WorkerFailure {
   int exit_code = 0;  ///< of the process, if it ended by itself
   int signal = 0;
   std::string text;  ///< for people: "killed by signal 11 (segmentation fault)"
-  /// It was killed by a signal that xtune did not send (base::comes_from_others), or was stopped for so long that it
+  /// It was killed by a signal that xtune did not send (system::comes_from_others), or was stopped for so long that it
   /// was given up: its job is probably not the cause.
   bool from_outside = false;
 };
@@ -75,7 +75,7 @@ class WorkerProcess {
  public:
   using Callback = std::function<void(WorkerReply)>;
 
-  WorkerProcess(base::EventLoop& loop, WorkerCommand command);
+  WorkerProcess(system::EventLoop& loop, WorkerCommand command);
   ~WorkerProcess();  ///< as interrupt()
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -110,12 +110,12 @@ class WorkerProcess {
   void drop_process() noexcept;
   void deliver(WorkerReply reply);
 
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   WorkerCommand command_;
-  base::Subprocess process_;
+  system::Subprocess process_;
   std::unique_ptr<MessageDecoder> decoder_;
-  base::Deadline clock_;         ///< of the greeting, or of the answer
-  base::EventLoop::Watch wait_;  ///< for deferred actions, or for the end of a killed process
+  system::Deadline clock_;         ///< of the greeting, or of the answer
+  system::EventLoop::Watch wait_;  ///< for deferred actions, or for the end of a killed process
   Callback callback_;
   std::optional<WorkerFailure> ending_;  ///< the failure, while waiting for the killed process
   ErrorTail stderr_tail_;

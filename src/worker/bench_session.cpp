@@ -42,13 +42,13 @@ void take_failure(const build::CandidateFailure& failure, Answer& answer) {
   answer.log = failure.log();
 }
 
-double seconds_since(base::Clock& clock, std::int64_t start_ns) {
+double seconds_since(system::Clock& clock, std::int64_t start_ns) {
   return static_cast<double>(clock.now_ns() - start_ns) * 1e-9;
 }
 
 }  // namespace
 
-BenchSession::BenchSession(measure::Device& device, run::OpenJob job, base::Clock& clock,
+BenchSession::BenchSession(measure::Device& device, run::OpenJob job, system::Clock& clock,
                            std::function<std::uint64_t()> available_bytes)
     : problem_(device, std::move(job), std::move(available_bytes)),
       validator_(problem_),

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "base/machine.hpp"
+#include "system/clock.hpp"
+#include "system/machine.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/measurer.hpp"
 #include "worker/reference.hpp"
@@ -21,8 +21,8 @@ class BenchSession {
   /// Fills inputs. Throws Error; if there is not enough memory, before allocating any. available_bytes: returns the
   /// bytes that this process may still use.
   BenchSession(
-      measure::Device& device, run::OpenJob job, base::Clock& clock,
-      std::function<std::uint64_t()> available_bytes = [] { return base::available_memory_bytes(); });
+      measure::Device& device, run::OpenJob job, system::Clock& clock,
+      std::function<std::uint64_t()> available_bytes = [] { return system::available_memory_bytes(); });
 
   /// Maximum memory of this machine that the session uses.
   std::uint64_t host_bytes() const noexcept;
@@ -57,7 +57,7 @@ class BenchSession {
 
   BenchProblem problem_;
   Validator validator_;
-  base::Clock& clock_;
+  system::Clock& clock_;
   Measurer measurer_;
   Reference reference_;
   Contenders contenders_;  ///< of the last rounds

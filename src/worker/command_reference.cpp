@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "base/machine.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "core/validate/npy.hpp"
+#include "system/machine.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -51,29 +51,29 @@ void write_array(const fs::path& folder, const validate::ArrayView& array) {
                       {array.layout->dtype, array.layout->shape, {array.data.begin(), array.data.end()}});
 }
 
-/// The inputs lie in the exchange directory from here on. Throws base::CannotStart.
-base::CommandResult run(const CommandCall& call, const fs::path& folder) {
+/// The inputs lie in the exchange directory from here on. Throws system::CannotStart.
+system::CommandResult run(const CommandCall& call, const fs::path& folder) {
   for (const validate::ArrayView& input : call.inputs) write_array(folder / "inputs", input);
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.env = {{"XTUNE_INPUTS", (folder / "inputs").string()}, {"XTUNE_OUTPUTS", (folder / "outputs").string()}};
   options.cwd = call.working_folder.string();
   options.timeout_ms = static_cast<std::uint64_t>(call.timeout_s * 1e3);
   options.output_limit_bytes = std::uint64_t{1} << 20;
   options.own_group = false;  // it must not outlive this worker
-  return base::run_command(call.argv, options);
+  return system::run_command(call.argv, options);
 }
 
-base::CommandResult run_reference(const CommandCall& call, const fs::path& folder) {
+system::CommandResult run_reference(const CommandCall& call, const fs::path& folder) {
   try {
     return run(call, folder);
-  } catch (const base::CannotStart& failure) {
+  } catch (const system::CannotStart& failure) {
     fail(call, std::string("could not be started: ") + failure.what(), {},
-         base::is_shortage(failure.reason()) ? ErrorKind::unavailable : ErrorKind::invalid_spec);
+         system::is_shortage(failure.reason()) ? ErrorKind::unavailable : ErrorKind::invalid_spec);
   }
 }
 
 /// A program's words for why it ended so: the last line that it printed.
-std::string last_words(const base::CommandResult& result) {
+std::string last_words(const system::CommandResult& result) {
   const std::string line = base::last_line(result.stderr_text.empty() ? result.stdout_text : result.stderr_text, 400);
   return line.empty() ? "it printed nothing" : line;
 }
@@ -82,7 +82,7 @@ std::string last_words(const base::CommandResult& result) {
 
 std::vector<std::vector<std::byte>> run_command_reference(const CommandReference& call) {
   const ExchangeFolder folder(call.exchange_folder);
-  const base::CommandResult result = run_reference(call, folder.path);
+  const system::CommandResult result = run_reference(call, folder.path);
   if (result.timed_out)
     fail(call,
          fmt::format("took longer than {} and was stopped; a slow one gets more time with a larger [measure] "
@@ -90,9 +90,9 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
                      base::human_seconds(call.timeout_s)),
          result.stderr_text);
   if (!result.ok())
-    fail(call, base::describe_end(result.exit_code, result.signal), result.stderr_text,
-         base::comes_from_others(base::ending_signal(result.exit_code, result.signal)) ? ErrorKind::io
-                                                                                       : ErrorKind::invalid_spec);
+    fail(call, system::describe_end(result.exit_code, result.signal), result.stderr_text,
+         system::comes_from_others(system::ending_signal(result.exit_code, result.signal)) ? ErrorKind::io
+                                                                                           : ErrorKind::invalid_spec);
   std::vector<std::vector<std::byte>> outputs;
   bool any = false;
   for (const validate::ArgumentLayout* output : call.outputs) {
@@ -118,10 +118,10 @@ std::vector<std::vector<std::byte>> run_command_reference(const CommandReference
 void run_command_check(const CommandCall& call, const std::vector<validate::ArrayView>& outputs) {
   const ExchangeFolder folder(call.exchange_folder);
   for (const validate::ArrayView& output : outputs) write_array(folder.path / "outputs", output);
-  base::CommandResult result;
+  system::CommandResult result;
   try {
     result = run(call, folder.path);
-  } catch (const base::CannotStart& failure) {
+  } catch (const system::CannotStart& failure) {
     build::throw_start_failure(failure, "the check", call.argv.front(), Outcome::launch_failed);
   }
   if (result.timed_out)
@@ -130,13 +130,13 @@ void run_command_check(const CommandCall& call, const std::vector<validate::Arra
                                         "a larger [measure] timeout_s",
                                         base::human_seconds(call.timeout_s)));
   if (result.ok()) return;
-  const std::string message = "the check " + base::describe_end(result.exit_code, result.signal, last_words(result));
+  const std::string message = "the check " + system::describe_end(result.exit_code, result.signal, last_words(result));
   const std::string log = result.stdout_text + result.stderr_text;
-  if (base::comes_from_others(base::ending_signal(result.exit_code, result.signal)))
-    throw build::ShortageFailure(build::Lack::killed, Outcome::wrong_result, message + base::not_from_xtune, log);
-  if (build::is_exit_of_missing_program(result.exit_code) || !base::user_limits().empty())
+  if (system::comes_from_others(system::ending_signal(result.exit_code, result.signal)))
+    throw build::ShortageFailure(build::Lack::killed, Outcome::wrong_result, message + system::not_from_xtune, log);
+  if (build::is_exit_of_missing_program(result.exit_code) || !system::user_limits().empty())
     throw build::ShortageFailure(build::Lack::unclear, Outcome::wrong_result,
-                                 message + build::under(base::user_limits()), log);
+                                 message + build::under(system::user_limits()), log);
   throw build::CandidateFailure(Outcome::wrong_result, message, log);
 }
 

@@ -27,7 +27,7 @@ void report(const device::ProgramCall& call, const Sampler& sampler, run::BenchA
 
 }  // namespace
 
-Measurer::Measurer(BenchProblem& problem, Validator& validator, base::Clock& clock)
+Measurer::Measurer(BenchProblem& problem, Validator& validator, system::Clock& clock)
     : problem_(problem),
       validator_(validator),
       clock_(clock),

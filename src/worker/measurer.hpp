@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "core/measure/noise_guard.hpp"
 #include "core/measure/race.hpp"
 #include "core/measure/statistics.hpp"
+#include "system/clock.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/sampler.hpp"
 #include "worker/validator.hpp"
@@ -21,7 +21,7 @@ namespace xtune::worker {
 class Measurer {
  public:
   /// The references must outlive it.
-  Measurer(BenchProblem& problem, Validator& validator, base::Clock& clock);
+  Measurer(BenchProblem& problem, Validator& validator, system::Clock& clock);
 
   Sampler sampler(LoadedProgram& loaded, const KernelCall& call);
   /// Waits while others use the device or it is too hot, up to the limit in [measure].
@@ -38,7 +38,7 @@ class Measurer {
 
   BenchProblem& problem_;
   Validator& validator_;
-  base::Clock& clock_;
+  system::Clock& clock_;
   measure::NoiseGuard guard_;
   measure::Roughness roughness_;
   // The last look at the device's state.

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/backend.hpp"
-#include "base/dynamic_library.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/target/inventory.hpp"
+#include "system/dynamic_library.hpp"
 #include "worker/worker.hpp"
 #include "xtune/error.hpp"
 
@@ -21,7 +21,7 @@ target::CompilerState probe_compiler(backend::Backend& backend, const std::strin
     state.default_arch = toolchain->default_arch();
     state.archs = toolchain->archs();
     state.parts = toolchain->parts();
-  } catch (const base::NotInstalled& error) {
+  } catch (const system::NotInstalled& error) {
     state.reason = error.what();
   } catch (const Error& error) {
     state.reason = error.what();

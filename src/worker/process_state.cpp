@@ -22,9 +22,9 @@
 
 #include "backends/cpu/native_kernel.hpp"
 #include "backends/host/block/fiber.hpp"
-#include "base/event_loop.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
+#include "system/event_loop.hpp"
+#include "system/files.hpp"
 
 namespace xtune::worker {
 namespace {
@@ -106,7 +106,7 @@ std::string signals_in(std::string_view mask) {
 void read_threads(ProcessState& state) {
   std::error_code failed;
   for (const int id : numbers_in("/proc/self/task", failed).value_or(std::vector<int>())) {
-    const std::string status = base::read_if_there(fmt::format("/proc/self/task/{}/status", id));
+    const std::string status = system::read_if_there(fmt::format("/proc/self/task/{}/status", id));
     for (const std::string_view line : base::split_lines(status)) {
       if (line.starts_with("State:")) state.threads[id].running = line.find("R (") != line.npos;
       if (line.starts_with("Cpus_allowed:"))
@@ -141,7 +141,7 @@ void read_descriptors(ProcessState& state) {
 
 ProcessState process_state() {
   // libuv keeps a pipe from the first loop on, which a check's command may need.
-  [[maybe_unused]] static const bool begun = (base::EventLoop(), true);
+  [[maybe_unused]] static const bool begun = (system::EventLoop(), true);
   ProcessState state;
   state.facts = {{"limits", limits()},
                  {"root directory", identity_of("/")},
@@ -150,7 +150,7 @@ ProcessState process_state() {
                  {"environment", environment()}};
   read_threads(state);
   read_descriptors(state);
-  const std::string maps = base::read_if_there("/proc/self/maps");
+  const std::string maps = system::read_if_there("/proc/self/maps");
   const auto mappings = static_cast<std::size_t>(std::count(maps.begin(), maps.end(), '\n'));
   state.mappings = mappings - std::min(mappings, host::Stacks::guard_mappings());
   return state;

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/files.hpp"
 #include "core/measure/race.hpp"
 #include "core/validate/compare.hpp"
 #include "ipc/protocol.hpp"
+#include "system/files.hpp"
 #include "worker/command_reference.hpp"
 #include "xtune/error.hpp"
 
@@ -40,7 +40,7 @@ void require_guards_kept(const run::ReferencePlan& plan, const std::optional<Gua
 /// As a configuration is measured: with a cold cache, and in-place arguments restored. A plain reference may be a
 /// thousand times slower than the kernel, so there are fewer samples, and only one without a warm-up if the launches
 /// would take longer than a second.
-std::vector<double> time_reference(Sampler sampler, const spec::MeasureSpec& measure, base::Clock& clock) {
+std::vector<double> time_reference(Sampler sampler, const spec::MeasureSpec& measure, system::Clock& clock) {
   constexpr int max_samples = 15;
   constexpr double limit_s = 1;
   measure::StoppingRule rule;
@@ -317,9 +317,9 @@ void Reference::make_by_command() {
 void Reference::save() const try {
   for (std::size_t i = 0; i < problem_.arguments.size(); ++i)
     if (!problem_.arguments[i].expected.bytes().empty())
-      base::write_file_atomically(ipc::expected_path(problem_.job.scratch, i),
-                                  as_text(problem_.arguments[i].expected.bytes()));
-  base::write_file_atomically(ipc::expected_complete_path(problem_.job.scratch), "");
+      system::write_file_atomically(ipc::expected_path(problem_.job.scratch, i),
+                                    as_text(problem_.arguments[i].expected.bytes()));
+  system::write_file_atomically(ipc::expected_complete_path(problem_.job.scratch), "");
 } catch (const Error& error) {
   throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
 }
@@ -330,7 +330,7 @@ bool Reference::load() {
   for (std::size_t i = 0; i < problem_.arguments.size(); ++i) {
     if (!std::filesystem::exists(ipc::expected_path(problem_.job.scratch, i), ignored)) continue;
     const std::string text =
-        base::read_file(ipc::expected_path(problem_.job.scratch, i), problem_.arguments[i].layout.bytes());
+        system::read_file(ipc::expected_path(problem_.job.scratch, i), problem_.arguments[i].layout.bytes());
     store(problem_.arguments[i].expected, std::as_bytes(std::span(text)));
   }
   if (problem_.job.reference.kind == spec::ReferenceSpec::Kind::given)

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "core/validate/builtin.hpp"
+#include "system/clock.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/measurer.hpp"
 #include "worker/validator.hpp"
@@ -24,7 +24,7 @@ struct ReferenceFindings {
 class Reference {
  public:
   /// The references must outlive it.
-  Reference(BenchProblem& problem, Validator& validator, Measurer& measurer, base::Clock& clock)
+  Reference(BenchProblem& problem, Validator& validator, Measurer& measurer, system::Clock& clock)
       : problem_(problem), validator_(validator), measurer_(measurer), clock_(clock) {}
 
   /// Computes the reference, or reads it from job.scratch if an earlier worker left it there; later calls do nothing.
@@ -56,7 +56,7 @@ class Reference {
   BenchProblem& problem_;
   Validator& validator_;
   Measurer& measurer_;
-  base::Clock& clock_;
+  system::Clock& clock_;
   bool prepared_ = false;
   ReferenceFindings found_;
 };

@@ -7,9 +7,9 @@
 #include <functional>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "core/measure/device.hpp"
 #include "core/measure/statistics.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::worker {
 
@@ -22,8 +22,8 @@ class Sampler {
     std::size_t flush_bytes = 0;               ///< overwritten before every sample
     bool graph = false;                        ///< launches are graphs (RunOptions::graph)
     std::function<void(std::size_t)> restore;  ///< restores a set's in-place arguments before its launch; may be empty
-    /// Its result differs between two calls if this process was suspended in between (base/clock.hpp).
-    std::function<std::uint64_t()> suspensions = xtune::base::suspensions;
+    /// Its result differs between two calls if this process was suspended in between (system/clock.hpp).
+    std::function<std::uint64_t()> suspensions = xtune::system::suspensions;
   };
   Sampler(measure::Program& program, Plan plan);
 

@@ -24,16 +24,16 @@
 
 #include "backends/backend.hpp"
 #include "backends/host/sanitizer.hpp"
-#include "base/clock.hpp"
-#include "base/directory_lock.hpp"
-#include "base/machine.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
 #include "core/device/backend_facts.hpp"
 #include "ipc/framing.hpp"
 #include "ipc/protocol.hpp"
+#include "system/clock.hpp"
+#include "system/directory_lock.hpp"
+#include "system/machine.hpp"
+#include "system/processes.hpp"
 #include "worker/bench_session.hpp"
 #include "worker/process_state.hpp"
 #include "xtune/error.hpp"
@@ -52,7 +52,7 @@ void die_with_driver(int in) {
       if (watched.revents & (POLLHUP | POLLERR | POLLNVAL)) {
         // The loop's own reader may be about to see the end of the pipe and end normally.
         std::this_thread::sleep_for(std::chrono::seconds(1));
-        for (const int child : base::children_of(getpid())) base::kill_tree(child);
+        for (const int child : system::children_of(getpid())) system::kill_tree(child);
         if (getpgrp() == getpid()) kill(0, SIGKILL);
         _exit(1);
       }
@@ -97,7 +97,7 @@ double cpu_seconds() {
 std::uint64_t peak_bytes() {
   rusage children{};
   getrusage(RUSAGE_CHILDREN, &children);
-  return base::peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
+  return system::peak_memory_bytes() + static_cast<std::uint64_t>(children.ru_maxrss) * 1024;
 }
 
 /// Answers every message with handle's result; an Error is sent back, and the loop continues. crash_ends: an answer
@@ -159,7 +159,7 @@ class CompileHandler {
       return ipc::to_json(answer);
     }
     const double start_s = cpu_seconds();
-    const std::int64_t start_ns = base::system_clock().now_ns();
+    const std::int64_t start_ns = system::system_clock().now_ns();
     build::CompileKey made;
     try {
       answer.artifact = compile(job, made);
@@ -183,7 +183,7 @@ class CompileHandler {
     }
     // A failed compilation takes time too, which its toolchain does not report.
     if (answer.outcome != Outcome::ok)
-      answer.artifact.compile_s = static_cast<double>(base::system_clock().now_ns() - start_ns) * 1e-9;
+      answer.artifact.compile_s = static_cast<double>(system::system_clock().now_ns() - start_ns) * 1e-9;
     answer.artifact.manifest = made.reads.manifest;
     build::store_manifest(job.cache, job.backend, job.request.source_name, made.reads.manifest);
     answer.cpu_s = cpu_seconds() - start_s;
@@ -220,7 +220,7 @@ class CompileHandler {
 class BenchHandler {
  public:
   explicit BenchHandler(int out) : out_(out) {
-    base::tell_of_waits([out](const std::string& directory) {
+    system::tell_of_waits([out](const std::string& directory) {
       ipc::write_message(out, {{ipc::waits_member, directory}});
     });
   }
@@ -237,18 +237,19 @@ class BenchHandler {
               {ipc::reference_times_member, session_->reference_findings().samples_ms}};
     }
     session_->prepare_reference();
-    std::vector<int> spared = base::children_of(getpid());
+    std::vector<int> spared = system::children_of(getpid());
     const bool used = std::exchange(used_, true);
     nlohmann::json answer =
         message.at("do") == "rounds" ? run<run::RoundsAnswer>(message) : run<run::BenchAnswer>(message);
     std::fflush(stdout);  // what the kernel printed belongs to this configuration
     for (const int kept : device_->kept_processes()) spared.push_back(kept);
-    base::kill_children_but(spared, stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
+    system::kill_children_but(spared,
+                              stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
     const std::string outcome = answer.at("outcome");
     if (watch_ && used && (outcome == to_string(Outcome::launch_failed) || outcome == to_string(Outcome::crashed)))
       answer[ipc::doubtful_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
-    if (watch_ && base::held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
+    if (watch_ && system::held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
       answer[ipc::worn_member] = true;
     return answer;
   }
@@ -260,8 +261,8 @@ class BenchHandler {
     Watching(BenchHandler& service, bool rounds) : watch(service.watch_.get()) {
       if (!watch) return;
       service.rounds_ = rounds;
-      service.limit_bytes_ = base::available_memory_bytes() / 2;
-      service.before_bytes_ = base::held_memory_bytes();
+      service.limit_bytes_ = system::available_memory_bytes() / 2;
+      service.before_bytes_ = system::held_memory_bytes();
       watch->begin(service.before_bytes_ + service.limit_bytes_);
     }
     ~Watching() {
@@ -311,7 +312,8 @@ class BenchHandler {
 
   /// Answers instead of the kernel, which may never return, and ends this process.
   void end_for_memory(std::uint64_t held_bytes) {
-    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes), total = base::machine_memory_bytes();
+    const std::uint64_t taken = held_bytes - std::min(before_bytes_, held_bytes),
+                        total = system::machine_memory_bytes();
     const build::Lack lack = build::lack_behind_memory_limit(taken, total);
     const std::string message =
         lack == build::Lack::none
@@ -330,7 +332,7 @@ class BenchHandler {
     answer.stage = "run";
     answer.message = of_rounds.message = message;
     ipc::write_message(out_, rounds_ ? ipc::to_json(of_rounds) : ipc::to_json(answer));
-    for (const int child : base::children_of(getpid())) base::kill_tree(child);
+    for (const int child : system::children_of(getpid())) system::kill_tree(child);
     if (getpgrp() == getpid()) kill(0, SIGKILL);
     _exit(1);
   }
@@ -339,14 +341,14 @@ class BenchHandler {
     session_.reset();
     if (!device_) {
       device_ = backend::make_backend(job.backend)->open_device(job.device);
-      first_bytes_ = base::held_memory_bytes();
+      first_bytes_ = system::held_memory_bytes();
       // Programs are other processes.
       if (device::is_cpu(device_->info()) &&
           device::find_backend_facts(device_->info().backend)->source != device::SourceKind::program)
-        watch_ = std::make_unique<MemoryWatch>(base::held_memory_bytes,
+        watch_ = std::make_unique<MemoryWatch>(system::held_memory_bytes,
                                                [this](std::uint64_t held) { end_for_memory(held); });
     }
-    session_ = std::make_unique<BenchSession>(*device_, std::move(job), base::working_clock());
+    session_ = std::make_unique<BenchSession>(*device_, std::move(job), system::working_clock());
   }
   std::unique_ptr<measure::Device> device_;
   std::unique_ptr<BenchSession> session_;
@@ -381,7 +383,7 @@ int sanitized_bench_worker(int in, int out) {
 int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes) {
   const Channel channel = open_channel(in, out);
 #ifndef XTUNE_SANITIZED  // sanitizers map terabytes of shadow memory
-  if (memory_limit_bytes > 0) base::limit_address_space(memory_limit_bytes);
+  if (memory_limit_bytes > 0) system::limit_address_space(memory_limit_bytes);
 #else
   (void)memory_limit_bytes;
 #endif
@@ -393,9 +395,9 @@ int bench_worker_main(int in, int out, bool sanitize) {
   setenv(device::emulated_place_variable, device::emulated_place_ms, 1);
   const Channel channel = open_channel(in, out);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a kernel that crashes has printed
-  base::adopt_orphans();
-  const base::SuspensionWatch watch;
-  base::count_continue_signals();
+  system::adopt_orphans();
+  const system::SuspensionWatch watch;
+  system::count_continue_signals();
   return serve(channel, BenchHandler(channel.out), true);
 }
 

@@ -6,7 +6,7 @@
 #include "cli.hpp"
 
 using namespace xtune::cli_test;
-using xtune::base::CommandResult;
+using xtune::system::CommandResult;
 
 namespace {
 

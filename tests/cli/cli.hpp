@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/event_loop.hpp"
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "support/text.hpp"
+#include "system/event_loop.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::cli_test {
 
@@ -29,8 +29,8 @@ constexpr bool can_sanitize = true;
 #endif
 
 struct Cli {
-  base::TemporaryDirectory folder;
-  base::Environment env;
+  system::TemporaryDirectory folder;
+  system::Environment env;
 
   Cli() {
     fs::create_directories(path("tmp"));
@@ -49,18 +49,18 @@ struct Cli {
     return path(name);
   }
 
-  base::CommandResult command(std::vector<std::string> argv) const {
-    base::CommandOptions options;
+  system::CommandResult command(std::vector<std::string> argv) const {
+    system::CommandOptions options;
     options.env = env;
     options.timeout_ms = 120'000;
-    return base::run_command(argv, options);
+    return system::run_command(argv, options);
   }
-  base::CommandResult xtune(std::vector<std::string> arguments) const {
+  system::CommandResult xtune(std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), XTUNE_PROGRAM);
     return command(std::move(arguments));
   }
   /// `xtune run SPEC --backend host --format json ...`.
-  base::CommandResult run(const std::string& spec, const std::vector<std::string>& more = {}) const {
+  system::CommandResult run(const std::string& spec, const std::vector<std::string>& more = {}) const {
     return xtune(run_arguments(spec, more));
   }
   static std::vector<std::string> run_arguments(const std::string& spec, const std::vector<std::string>& more) {
@@ -134,7 +134,7 @@ struct Cli {
 };
 
 /// Standard output must be only JSON: anything else fails the parse.
-inline json parsed(const base::CommandResult& result) {
+inline json parsed(const system::CommandResult& result) {
   INFO("stdout: " << result.stdout_text << "\nstderr: " << result.stderr_text);
   json value = json::parse(result.stdout_text, nullptr, false);
   REQUIRE_FALSE(value.is_discarded());
@@ -160,21 +160,21 @@ inline std::vector<int> children_of(int parent) {
 
 /// A program that runs while the test looks on.
 struct Running {
-  base::EventLoop loop;
+  system::EventLoop loop;
   std::string out, err;
   int exit_code = -1, signal = 0;
   bool ended = false;
-  base::Subprocess process;
+  system::Subprocess process;
 
   Running(const Cli& cli, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), XTUNE_PROGRAM);
-    base::SubprocessOptions options;
+    system::SubprocessOptions options;
     options.argv = std::move(arguments);
     options.env = cli.env;
     options.on_stdout = [this](std::string_view bytes) { out += bytes; };
     options.on_stderr = [this](std::string_view bytes) { err += bytes; };
     options.on_exit = [this](int code, int by) { exit_code = code, signal = by, ended = true; };
-    process = base::Subprocess(loop, std::move(options));
+    process = system::Subprocess(loop, std::move(options));
   }
   /// Looks every 2 ms until `done` holds; false when the program ended or a minute passed before.
   bool wait_until(const std::function<bool()>& done) {

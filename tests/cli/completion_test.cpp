@@ -3,10 +3,10 @@
 
 #include <set>
 
-#include "base/files.hpp"
 #include "cli.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;

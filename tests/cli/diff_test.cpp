@@ -1,10 +1,10 @@
 // xtune diff over stores, files, versions and devices.
 #include <doctest/doctest.h>
 
-#include "base/files.hpp"
 #include "cli/cli.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;
@@ -51,7 +51,7 @@ TEST_CASE("a store's versions: a changed source is named, and a result that beca
   const CommandResult one = cli.xtune({"diff", store});
   CHECK(one.exit_code == 3);
   CHECK(has(one.stderr_text, "one version of source, compiler and driver"));
-  const std::string source = base::read_file(cli.path("copy.cu"));
+  const std::string source = system::read_file(cli.path("copy.cu"));
   cli.write("copy.cu", "// another line\n" + source.substr(0, source.find("y[i] = x[i]")) +
                            "y[i] = x[i] + (blockDim.x == 64 ? 1 : 0);\n}\n");
   parsed(cli.run(spec, {"--quiet"}));

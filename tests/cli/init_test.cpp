@@ -3,14 +3,14 @@
 
 #include "cli/cli.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;
 
 namespace {
 
-std::string text_of_file(const std::string& path) { return base::read_file(path); }
+std::string text_of_file(const std::string& path) { return system::read_file(path); }
 
 const char* const saxpy =
     "#ifndef BLOCK\n#define BLOCK 64\n#endif\n"

@@ -9,6 +9,7 @@
 #include "cli/cli.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;

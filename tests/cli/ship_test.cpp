@@ -1,10 +1,10 @@
 // Shipping from the command line: trees, vLLM's tables, copies elsewhere, frozen answers, coverage.
 #include <doctest/doctest.h>
 
-#include "base/files.hpp"
 #include "cli.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;

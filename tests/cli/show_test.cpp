@@ -3,10 +3,10 @@
 
 #include <cstdlib>
 
-#include "base/shell_words.hpp"
 #include "cli/cli.hpp"
+#include "system/shell_words.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;
@@ -70,7 +70,7 @@ TEST_CASE("the profiled command runs exactly this configuration and keeps nothin
       {"show", spec, "--backend", "host", "--config", "BLOCK=64,UNROLL=2", "--no-source", "--format", "json"}));
   const std::string line = shown["profile"];
   CHECK(line.find("env XTUNE_DISABLE_CACHE=1 perf record ") == 0);
-  std::vector<std::string> words = base::shell_words(line.substr(line.find("-- ") + 3));
+  std::vector<std::string> words = system::shell_words(line.substr(line.find("-- ") + 3));
   REQUIRE(words.at(0) == "xtune");
   words[0] = XTUNE_PROGRAM;
   words.insert(words.begin(), {"env", "XTUNE_DISABLE_CACHE=1"});

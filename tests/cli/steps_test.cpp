@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 using namespace xtune::cli_test;

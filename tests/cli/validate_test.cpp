@@ -8,7 +8,7 @@
 #include "support/emulated_gpu.hpp"
 
 using namespace xtune::cli_test;
-using xtune::base::CommandResult;
+using xtune::system::CommandResult;
 
 namespace {
 
@@ -193,7 +193,7 @@ TEST_CASE("an architecture whose reference does not compile costs itself, and ea
             "#ifdef __gfx1100__\n#error not this one\n#endif\n"
             "extern \"C\" __global__ void reference(const float* x, float* y, int n) {\n"
             "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i];\n}\n");
-  std::string text = xtune::base::read_file(spec);
+  std::string text = xtune::system::read_file(spec);
   const std::size_t at = text.find("reference");
   REQUIRE(at != std::string::npos);
   text.replace(
@@ -319,7 +319,7 @@ TEST_CASE("an LLVM that does not know an architecture is refused, with what to i
 TEST_CASE("run records whether outputs repeat, and shows outliers' count beside it") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
-  std::string text = xtune::base::read_file(spec);
+  std::string text = xtune::system::read_file(spec);
   text.insert(text.find("[validate]") + 10, "\nrepeatable = \"record\"");
   const std::string recorded = cli.write("recorded.toml", text);
   const json answer =
@@ -336,8 +336,9 @@ TEST_CASE("a goal that stored results lack is measured for them again") {
     return parsed(cli.xtune({"run", path, "--backend", "host", "--format", "json", "--quiet", "--evals", "2"}));
   };
   CHECK_FALSE(measured(spec).at("best").contains("repeatable"));
-  const std::string goal = cli.write(
-      "goal.toml", xtune::base::read_file(spec) + "\n[objective]\nminimize = \"time_ms\"\nmaximize = \"repeatable\"\n");
+  const std::string goal =
+      cli.write("goal.toml",
+                xtune::system::read_file(spec) + "\n[objective]\nminimize = \"time_ms\"\nmaximize = \"repeatable\"\n");
   for (int i = 0; i < 2; ++i) {  // then the new results answer
     const json answer = measured(goal);
     CHECK(answer.at("best").at("repeatable") == true);

@@ -4,9 +4,9 @@
 #include <span>
 
 #include "backends/gpu/queue_timer.hpp"
-#include "base/files.hpp"
 #include "suite.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::build;
@@ -220,7 +220,7 @@ CONFORMANCE_TEST("the timing kernels compile") {
 
 CONFORMANCE_TEST("the kernel of docs/portable-kernels.md compiles") {
   CompileRequest request = request_for(
-      t, base::read_file(XTUNE_CONFORMANCE_KERNELS "/../../../examples/portable/row_stats.cu"), "row_stats");
+      t, system::read_file(XTUNE_CONFORMANCE_KERNELS "/../../../examples/portable/row_stats.cu"), "row_stats");
   request.defines = {{"ROWS_PER_BLOCK", "2"}, {"UNROLL", "2"}};
   request.more_entries = {"row_stats_simple"};
   CHECK_FALSE(compile(t, request).image.empty());

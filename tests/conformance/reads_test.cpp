@@ -6,12 +6,12 @@
 #include <set>
 #include <utility>
 
-#include "base/subprocess.hpp"
 #include "core/build/checked_compile.hpp"
 #include "core/resolve/resolve.hpp"
 #include "fakes/environment_variable.hpp"
 #include "suite.hpp"
 #include "support/file_tree.hpp"
+#include "system/subprocess.hpp"
 
 using namespace xtune::build;
 
@@ -372,16 +372,16 @@ class Attack {
   void make_library(const std::string& path, int value) const {
     const std::string text = "int f_" + std::to_string(value) + "() { return 1; }\n";
     tree_.write("f.cpp", text);
-    REQUIRE(base::run_command({"g++", "-shared", "-fPIC", tree_.path("f.cpp"), "-o", path}).ok());
+    REQUIRE(system::run_command({"g++", "-shared", "-fPIC", tree_.path("f.cpp"), "-o", path}).ok());
   }
   void make_libraries() const {
     fs::create_directories(tree_.path("a"));
     make_library(tree_.path("a/libf.so"), 1);
-    REQUIRE(base::run_command({"g++", "-c", "-fPIC", tree_.path("f.cpp"), "-o", tree_.path("f.o")}).ok());
-    REQUIRE(base::run_command({"ar", "rcs", tree_.path("a/libs.a"), tree_.path("f.o")}).ok());
-    REQUIRE(base::run_command({"ar", "rcsT", tree_.path("a/libt.a"), tree_.path("f.o")}).ok());
-    REQUIRE(base::run_command({"g++", "-shared", "-o", tree_.path("a/libh.so"), "-Wl,--no-as-needed",
-                               "-L" + tree_.path("a"), "-lf", "-Wl,-rpath," + tree_.path("a")})
+    REQUIRE(system::run_command({"g++", "-c", "-fPIC", tree_.path("f.cpp"), "-o", tree_.path("f.o")}).ok());
+    REQUIRE(system::run_command({"ar", "rcs", tree_.path("a/libs.a"), tree_.path("f.o")}).ok());
+    REQUIRE(system::run_command({"ar", "rcsT", tree_.path("a/libt.a"), tree_.path("f.o")}).ok());
+    REQUIRE(system::run_command({"g++", "-shared", "-o", tree_.path("a/libh.so"), "-Wl,--no-as-needed",
+                                 "-L" + tree_.path("a"), "-lf", "-Wl,-rpath," + tree_.path("a")})
                 .ok());
   }
   fs::path store() const { return tree_.folder.path() / "store"; }

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/event_loop.hpp"
 #include "core/run/services.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::fakes {
 
@@ -16,14 +16,14 @@ namespace xtune::fakes {
 using Journal = std::vector<std::string>;
 
 /// Calls `then` after this many turns of the loop.
-inline void after_turns(base::EventLoop& loop, int turns, std::function<void()> then) {
+inline void after_turns(system::EventLoop& loop, int turns, std::function<void()> then) {
   if (turns <= 1) return loop.post(std::move(then));
   loop.post([&loop, turns, then = std::move(then)]() mutable { after_turns(loop, turns - 1, std::move(then)); });
 }
 
 class FakeCompileService final : public run::CompileService {
  public:
-  FakeCompileService(base::EventLoop& loop, Journal& journal, std::size_t parallel = 2)
+  FakeCompileService(system::EventLoop& loop, Journal& journal, std::size_t parallel = 2)
       : loop_(loop), journal_(journal), parallel_(parallel) {}
 
   /// Default: ok, with the job's key.
@@ -56,7 +56,7 @@ class FakeCompileService final : public run::CompileService {
   }
 
  private:
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   Journal& journal_;
   std::size_t parallel_;
   std::uint64_t epoch_ = 0;
@@ -64,7 +64,7 @@ class FakeCompileService final : public run::CompileService {
 
 class FakeBenchService final : public run::BenchService {
  public:
-  FakeBenchService(base::EventLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
+  FakeBenchService(system::EventLoop& loop, Journal& journal) : loop_(loop), journal_(journal) {}
 
   /// Default: ok, with three samples of 1 ms.
   std::function<run::BenchAnswer(const run::BenchJob&)> respond;
@@ -115,7 +115,7 @@ class FakeBenchService final : public run::BenchService {
   }
 
  private:
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   Journal& journal_;
   std::uint64_t epoch_ = 0;
 };

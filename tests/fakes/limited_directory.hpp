@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 namespace xtune::fakes {
 
@@ -39,7 +39,7 @@ class LimitedDirectory {
   const std::filesystem::path& path() const noexcept { return folder_.path(); }
 
  private:
-  const base::TemporaryDirectory folder_;
+  const system::TemporaryDirectory folder_;
   bool mounted_ = false;
 };
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/event_loop.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::fakes {
 
@@ -21,7 +21,7 @@ inline bool is_dead(int pid) {
 }
 
 /// Runs the loop until the process is dead; false when it still lives after ten seconds.
-inline bool dies_within_deadline(base::EventLoop& loop, int pid) {
+inline bool dies_within_deadline(system::EventLoop& loop, int pid) {
   if (pid <= 0) return false;
   const auto deadline_ms = loop.now_ms() + 10000;
   while (!is_dead(pid)) {

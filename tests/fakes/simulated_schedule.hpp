@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/event_loop.hpp"
 #include "core/run/services.hpp"
 #include "fakes/fake_clock.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::fakes {
 
@@ -20,7 +20,7 @@ namespace xtune::fakes {
 /// reacts to it before the clock moves on.
 class SimulatedTime {
  public:
-  SimulatedTime(base::EventLoop& loop, FakeClock& clock) : loop_(loop), clock_(clock) {}
+  SimulatedTime(system::EventLoop& loop, FakeClock& clock) : loop_(loop), clock_(clock) {}
   double now_s() const { return now_s_; }
   void after(double seconds, std::function<void()> then) {
     events_.emplace(now_s_ + seconds, std::move(then));
@@ -36,7 +36,7 @@ class SimulatedTime {
     stepping_ = !events_.empty();
     if (stepping_) loop_.post([this] { step(); });
   }
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   FakeClock& clock_;
   double now_s_ = 0;
   std::multimap<double, std::function<void()>> events_;

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 namespace xtune::testing {
 
@@ -28,7 +28,7 @@ inline bool can_emulate_gpus() {
     if (emulator_library().empty()) missing = "this build has no emulator (Debian: libamdhip64-dev)";
     const std::string packages = " is not installed (Debian: clang-19 lld-19 libllvm19)";
     for (const char* program : {"clang-19", "ld.lld-19"})
-      if (base::find_program(program).empty()) missing = program + packages;
+      if (system::find_program(program).empty()) missing = program + packages;
     void* const llvm = dlopen("libLLVM.so.19.1", RTLD_LAZY | RTLD_LOCAL);
     if (!llvm) missing = "LLVM 19" + packages;
     if (llvm) dlclose(llvm);

@@ -5,12 +5,12 @@
 #include <fstream>
 #include <string>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 namespace xtune::test {
 
 struct FileTree {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   std::string path(const std::string& name) const { return (folder.path() / name).string(); }
   /// Makes the directories of the file's path.
   void write(const std::string& name, const std::string& text) const {

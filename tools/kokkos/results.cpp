@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
-#include "base/clock.hpp"
-#include "base/processes.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/resolve/resolve.hpp"
+#include "system/clock.hpp"
+#include "system/processes.hpp"
 
 namespace xtune::kokkos_tools {
 namespace {
@@ -129,9 +129,9 @@ record::Record ResultWriter::record_of(const Finding& finding, const space::Spac
   record.time_ms = measure::summarize(record.samples_ms);
   record.device = question_.device;
   record.toolchain = "Kokkos " + (question_.kokkos_version.empty() ? "(unknown version)" : question_.kokkos_version);
-  record.host = base::host_name();
+  record.host = system::host_name();
   record.attempt = attempt_;
-  record.unix_time_ms = base::system_clock().unix_time_ms();
+  record.unix_time_ms = system::system_clock().unix_time_ms();
   return record;
 }
 

@@ -8,11 +8,11 @@
 #include <functional>
 
 #include "backends/cpu/cpu.hpp"
-#include "base/chosen_store.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "base/write_signals.hpp"
 #include "core/record/record.hpp"
+#include "system/chosen_store.hpp"
+#include "system/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos_tools {
@@ -42,7 +42,7 @@ const std::vector<abi::Value>& Region::values_for(std::uint64_t index) {
   return values;
 }
 
-Session::Session(Settings settings, KokkosFunctions functions, abi::RequestValues request_values, base::Clock& clock)
+Session::Session(Settings settings, KokkosFunctions functions, abi::RequestValues request_values, system::Clock& clock)
     : settings_(std::move(settings)),
       functions_(functions),
       request_values_(request_values),
@@ -50,7 +50,7 @@ Session::Session(Settings settings, KokkosFunctions functions, abi::RequestValue
       attempt_(record::new_attempt()) {
   for (const std::string& complaint : settings_.complaints) warn(complaint);
   try {
-    if (base::kept_in_store() == base::Kept::all) store_ = base::chosen_store({});
+    if (system::kept_in_store() == system::Kept::all) store_ = system::chosen_store({});
   } catch (const std::exception& failure) {
     stop_storing(failure.what());
   }
@@ -146,7 +146,7 @@ void Session::store(Region& region) {
   const std::vector<Finding> findings = region.tuner->take_findings();
   if (findings.empty() || !region.writer || !store_ || is_child_) return;
   try {
-    const base::WriteSignals quiet;
+    const system::WriteSignals quiet;
     region.writer->write(findings, region.tuner->space());
   } catch (const std::exception& failure) {
     stop_storing(failure.what());
@@ -164,7 +164,7 @@ void Session::warn(const std::string& text) {
 }
 
 void Session::print(const std::string& text) {
-  const base::WriteSignals quiet;
+  const system::WriteSignals quiet;
   std::fputs(text.c_str(), stderr);
 }
 

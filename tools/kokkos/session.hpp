@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "system/clock.hpp"
 #include "tools/kokkos/kokkos_functions.hpp"
 #include "tools/kokkos/online_tuner.hpp"
 #include "tools/kokkos/results.hpp"
@@ -47,7 +47,7 @@ class Session {
  public:
   /// request_values: the callback that Kokkos gets while the tool is visible.
   Session(Settings settings, KokkosFunctions functions, abi::RequestValues request_values,
-          base::Clock& clock = base::system_clock());
+          system::Clock& clock = system::system_clock());
 
   const Settings& settings() const noexcept { return settings_; }
   void turn_off() noexcept { settings_.mode = Mode::off; }
@@ -87,7 +87,7 @@ class Session {
   Settings settings_;
   KokkosFunctions functions_;
   abi::RequestValues request_values_;
-  base::Clock& clock_;
+  system::Clock& clock_;
   std::optional<Configuration> configuration_;
   std::optional<std::filesystem::path> store_;
   std::string attempt_;

@@ -25,7 +25,7 @@ std::string line_of(const Region& region) {
 
 }  // namespace
 
-Tool::Tool(Settings settings, KokkosFunctions functions, abi::RequestValues request_values, base::Clock& clock)
+Tool::Tool(Settings settings, KokkosFunctions functions, abi::RequestValues request_values, system::Clock& clock)
     : session_(std::move(settings), functions, request_values, clock), kernels_(session_), contexts_(session_) {}
 
 template <class Action>

@@ -15,7 +15,7 @@ namespace xtune::kokkos_tools {
 class Tool {
  public:
   Tool(Settings settings, KokkosFunctions functions, abi::RequestValues request_values,
-       base::Clock& clock = base::system_clock());
+       system::Clock& clock = system::system_clock());
 
   void initialize() noexcept;
   /// Stores what is not stored yet, and prints the table if it is asked for.

@@ -12,11 +12,11 @@
 #include <optional>
 #include <string_view>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/tool_files.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
 
 namespace xtune::compiler {
 namespace {
@@ -54,33 +54,33 @@ void replace_all(std::string& text, const std::string& from, std::string_view to
     text.replace(at, from.size(), to);
 }
 
-base::CommandResult start(const std::string& compiler, const Question& question) {
-  const base::TemporaryDirectory temporary;
-  base::CommandOptions options;
+system::CommandResult start(const std::string& compiler, const Question& question) {
+  const system::TemporaryDirectory temporary;
+  system::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = timeout_ms;
   options.env = {{"LC_ALL", "C"}, {"TMPDIR", temporary.path().string()}};
   options.env.insert(options.env.end(), question.env.begin(), question.env.end());
   std::vector<std::string> words{compiler};
   words.insert(words.end(), question.options.begin(), question.options.end());
-  base::CommandResult result = base::run_command(words, options);
+  system::CommandResult result = system::run_command(words, options);
   for (std::string* text : {&result.stdout_text, &result.stderr_text})
     replace_all(*text, temporary.path().string(), temporary_place);
   return result;
 }
 
 /// The length of standard output, a line feed, standard output, standard error.
-std::string stored_form(const base::CommandResult& answer) {
+std::string stored_form(const system::CommandResult& answer) {
   return fmt::format("{}\n{}{}", answer.stdout_text.size(), answer.stdout_text, answer.stderr_text);
 }
 
-std::optional<base::CommandResult> read_answer(const fs::path& file) {
-  const std::string text = base::read_if_there(file, max_answer_bytes);
+std::optional<system::CommandResult> read_answer(const fs::path& file) {
+  const std::string text = system::read_if_there(file, max_answer_bytes);
   std::size_t bytes = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
   const auto begin = static_cast<std::size_t>(end - text.data()) + 1;
   if (error != std::errc() || begin > text.size() || bytes > text.size() - begin) return std::nullopt;
-  base::CommandResult answer;
+  system::CommandResult answer;
   answer.exit_code = 0;
   answer.stdout_text = text.substr(begin, bytes);
   answer.stderr_text = text.substr(begin + bytes);
@@ -89,12 +89,12 @@ std::optional<base::CommandResult> read_answer(const fs::path& file) {
 
 }  // namespace
 
-base::CommandResult ask_compiler(const std::string& compiler, const Question& question) {
+system::CommandResult ask_compiler(const std::string& compiler, const Question& question) {
   static std::mutex mutex;
-  static std::map<std::string, base::CommandResult> known;
+  static std::map<std::string, system::CommandResult> known;
   const std::string key = key_of(compiler, question);
   if (key.empty()) return start(compiler, question);
-  const fs::path folder = base::shared_folder();
+  const fs::path folder = system::shared_folder();
   const fs::path file = folder / ("answer-" + key);
   if (!question.again) {
     const std::lock_guard lock(mutex);
@@ -102,10 +102,10 @@ base::CommandResult ask_compiler(const std::string& compiler, const Question& qu
     if (!folder.empty())
       if (auto answer = read_answer(file)) return known.emplace(key, std::move(*answer)).first->second;
   }
-  base::CommandResult answer = start(compiler, question);
+  system::CommandResult answer = start(compiler, question);
   if (!answer.ok()) return answer;
   if (!folder.empty()) try {
-      base::write_file_atomically(file, stored_form(answer));
+      system::write_file_atomically(file, stored_form(answer));
     } catch (const Error&) {  // a full disk: others ask again
     }
   const std::lock_guard lock(mutex);

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "base/subprocess.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::compiler {
 
 struct Question {
   std::vector<std::string> options;
   /// Besides LC_ALL=C and an own temporary directory, which is named temporary_place in the answer.
-  base::Environment env{};
+  system::Environment env{};
   bool again = false;  ///< ask, even if the answer is remembered
 };
 
@@ -21,6 +21,6 @@ constexpr const char* temporary_place = "/xtune-temporary";
 /// executable file in the same state, in the same environment, is remembered by the process, and by all workers of one
 /// process (base/process_folder.hpp). Not remembered: failures, and answers of scripts, which may start another program
 /// without a trace. Throws CannotStart. Thread-safe.
-base::CommandResult ask_compiler(const std::string& compiler, const Question& question);
+system::CommandResult ask_compiler(const std::string& compiler, const Question& question);
 
 }  // namespace xtune::compiler

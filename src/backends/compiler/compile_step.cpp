@@ -3,11 +3,11 @@
 
 #include <fmt/core.h>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/shortage.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::compiler {
@@ -53,31 +53,31 @@ std::vector<std::string> include_flags(const build::CompileRequest& request) {
   return flags;
 }
 
-base::CommandResult run_compiler(const std::vector<std::string>& arguments, std::string input,
-                                 const std::filesystem::path& folder) {
-  base::CommandOptions options;
+system::CommandResult run_compiler(const std::vector<std::string>& arguments, std::string input,
+                                   const std::filesystem::path& folder) {
+  system::CommandOptions options;
   options.own_group = false;
   options.cwd = folder.string();
   options.env = {{"TMPDIR", folder.string()}, {"LC_ALL", "C"}};
   options.stdin_text = std::move(input);
   options.output_limit_bytes = std::uint64_t{256} << 20;  // for a preprocessed source
   options.stderr_limit_bytes = log_bytes;
-  return base::run_command(arguments, options);
+  return system::run_command(arguments, options);
 }
 
-void require_compiled(const base::CommandResult& result, const std::string& earlier_log,
+void require_compiled(const system::CommandResult& result, const std::string& earlier_log,
                       const build::CompileRequest& request, const std::string& compiler) {
   const std::string log = earlier_log + result.stderr_text;
   if (result.ok() && !result.output_truncated) return;
   if (!result.ok())
-    build::throw_if_not_the_source({compiler, log, result.exit_code, result.signal, base::temporary_folder()});
+    build::throw_if_not_the_source({compiler, log, result.exit_code, result.signal, system::temporary_folder()});
   // The drivers of gcc and clang survive a crash of the compiler itself and report it.
   if (result.signal != 0 || log.find("internal compiler error") != std::string::npos ||
       log.find("PLEASE submit a bug report") != std::string::npos)
     throw build::CandidateFailure(
         Outcome::crashed,
         fmt::format("{} crashed on {}: {}", compiler, request.source_name,
-                    result.signal != 0 ? base::describe_exit(0, result.signal) : build::first_error(log)),
+                    result.signal != 0 ? system::describe_exit(0, result.signal) : build::first_error(log)),
         log);
   if (result.ok())
     throw build::CandidateFailure(Outcome::compile_failed,
@@ -85,7 +85,7 @@ void require_compiled(const base::CommandResult& result, const std::string& earl
   const std::string error = build::first_error(log);
   throw build::CandidateFailure(Outcome::compile_failed,
                                 error.empty() ? fmt::format("{} failed without a message ({})", compiler,
-                                                            base::describe_exit(result.exit_code, result.signal))
+                                                            system::describe_exit(result.exit_code, result.signal))
                                               : error,
                                 log);
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/subprocess.hpp"
 #include "core/build/artifact.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::compiler {
 
@@ -17,11 +17,11 @@ void check_names(const build::CompileRequest& request);
 std::vector<std::string> include_flags(const build::CompileRequest& request);
 /// Runs in the caller's process group, so that killing a compile worker also kills the compiler. `folder` is its
 /// working directory, also for temporary files. Throws Error(unavailable) if it cannot be started.
-base::CommandResult run_compiler(const std::vector<std::string>& arguments, std::string input,
-                                 const std::filesystem::path& folder);
+system::CommandResult run_compiler(const std::vector<std::string>& arguments, std::string input,
+                                   const std::filesystem::path& folder);
 /// Returns if the run succeeded. earlier_log: output of earlier steps. Throws CandidateFailure(compile_failed) with the
 /// first error, CandidateFailure(crashed) if the compiler crashed, Error if the machine is the cause.
-void require_compiled(const base::CommandResult& result, const std::string& earlier_log,
+void require_compiled(const system::CommandResult& result, const std::string& earlier_log,
                       const build::CompileRequest& request, const std::string& compiler);
 
 }  // namespace xtune::compiler

@@ -8,11 +8,11 @@
 
 #include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/identity.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
+#include "system/files.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::compiler {
 namespace {
@@ -33,13 +33,13 @@ std::string planned(const std::string& compiler, const std::vector<std::string>&
   question.again = again;
   question.options.insert(question.options.end(), language.begin(), language.end());
   question.options.insert(question.options.end(), {"/dev/null", "-o", "/dev/null"});
-  const base::CommandResult result = ask_compiler(compiler, question);
+  const system::CommandResult result = ask_compiler(compiler, question);
   std::string plan;
   if (!result.ok()) return plan;
   for (const std::string_view line : base::split_lines(result.stderr_text)) {
     if (!line.starts_with(" ") && !line.starts_with("Reading specs from ") && !line.starts_with("Configuration file: "))
       continue;
-    for (const std::string& word : base::shell_words(line))
+    for (const std::string& word : system::shell_words(line))
       if (word.find(temporary_place) == std::string::npos && !is_temporary(word)) plan += word + " ";
     plan += "\n";
   }
@@ -119,7 +119,7 @@ void CompilerParts::find(const std::string& plan) {
   bool collects = false;
   std::string options;
   for (const std::string_view line : base::split_lines(plan)) {
-    const std::vector<std::string> words = base::shell_words(line);
+    const std::vector<std::string> words = system::shell_words(line);
     if (words.empty()) continue;
     if (words[0] == "Reading" || words[0] == "Configuration") {
       build::add_tool_file(words.back(), files_);
@@ -177,7 +177,7 @@ PlannedFiles planned_files(const std::string& compiler, const std::vector<std::s
   std::error_code failed;
   const std::string plan = planned(compiler, options, names_options(options));
   for (const std::string_view line : base::split_lines(plan)) {
-    const std::vector<std::string> words = base::shell_words(line);
+    const std::vector<std::string> words = system::shell_words(line);
     for (std::size_t i = 0; i < words.size(); ++i) {
       const std::string& word = words[i];
       if (word.starts_with("-L")) {

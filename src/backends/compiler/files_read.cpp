@@ -10,12 +10,12 @@
 #include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/compiler_parts.hpp"
 #include "backends/compiler/identity.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
+#include "system/files.hpp"
 
 namespace xtune::compiler {
 namespace {
@@ -72,7 +72,7 @@ bool add_headers(const std::string& compiler, const Names& options, const build:
     Question macros{options};
     macros.options.insert(macros.options.end(), {"-dM", "-E", "-x", "c++", "/dev/null"});
     macros.again = true;
-    const base::CommandResult result = ask_compiler(compiler, macros);
+    const system::CommandResult result = ask_compiler(compiler, macros);
     if (!result.ok()) return false;
     whole.source = result.stdout_text + "\n" + whole.source;
   }

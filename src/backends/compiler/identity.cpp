@@ -6,18 +6,18 @@
 #include <string_view>
 
 #include "backends/compiler/ask_compiler.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/system_headers.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::compiler {
 
 Compiler identify_compiler(const std::string& path) {
-  const base::CommandResult result = ask_compiler(path, {{"--version"}});
+  const system::CommandResult result = ask_compiler(path, {{"--version"}});
   if (!result.ok())
     throw Error(ErrorKind::unavailable, path + " --version failed (" +
-                                            base::describe_exit(result.exit_code, result.signal) +
+                                            system::describe_exit(result.exit_code, result.signal) +
                                             "): " + base::printable(base::first_line(result.stderr_text), 200));
   const std::string version = base::printable(base::first_line(result.stdout_text), 200);
   return {path, version, version.find("clang") != std::string::npos};
@@ -50,7 +50,7 @@ SearchedFolders searched_folders(const std::string& compiler, const std::vector<
   Question question{options};
   question.options.insert(question.options.end(), {"-E", "-v", "-x", "c++", "/dev/null"});
   question.again = names_options(options);
-  const base::CommandResult result = ask_compiler(compiler, question);
+  const system::CommandResult result = ask_compiler(compiler, question);
   SearchedFolders searched{folders_behind(result.stderr_text, "#include \"...\""),
                            folders_behind(result.stderr_text, "#include <...>")};
   // A directory that is made later is searched then, before any other for all that is known.
@@ -63,7 +63,7 @@ SearchedFolders searched_folders(const std::string& compiler, const std::vector<
 
 std::vector<std::string> standard_folders(const std::string& compiler) {
   // Directories from environment variables belong to the user.
-  const base::CommandResult result = ask_compiler(
+  const system::CommandResult result = ask_compiler(
       compiler,
       {{"-E", "-x", "c++", "-v", "/dev/null"}, {{"CPATH", ""}, {"CPLUS_INCLUDE_PATH", ""}, {"C_INCLUDE_PATH", ""}}});
   std::vector<std::string> folders;
@@ -90,7 +90,7 @@ std::vector<std::string> compiler_folders(const std::string& compiler) {
 }
 
 std::string runtime_library(const std::string& compiler, const std::string& name) {
-  const base::CommandResult result = ask_compiler(compiler, {{"-print-file-name=" + name}});
+  const system::CommandResult result = ask_compiler(compiler, {{"-print-file-name=" + name}});
   std::error_code failed;
   // For a missing library the compiler prints the bare name.
   const std::filesystem::path path = base::first_line(result.stdout_text);

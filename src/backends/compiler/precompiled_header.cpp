@@ -18,9 +18,9 @@ bool made(const PrecompiledHeader::Make& make, const std::filesystem::path& to) 
 }  // namespace
 
 std::filesystem::path PrecompiledHeader::root() {
-  const std::filesystem::path shared = base::temporary_folder();
+  const std::filesystem::path shared = system::temporary_folder();
   if (shared.filename().string().starts_with("xtune-")) return shared;
-  if (!own_) own_ = std::make_unique<base::TemporaryDirectory>();
+  if (!own_) own_ = std::make_unique<system::TemporaryDirectory>();
   return own_->path();
 }
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 namespace xtune::compiler {
 
@@ -30,7 +30,7 @@ class PrecompiledHeader {
 
   std::mutex mutex_;
   std::map<std::string, int> asked_;
-  std::unique_ptr<base::TemporaryDirectory> own_;
+  std::unique_ptr<system::TemporaryDirectory> own_;
 };
 
 }  // namespace xtune::compiler

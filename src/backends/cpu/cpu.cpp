@@ -9,10 +9,10 @@
 #include <fstream>
 #include <string>
 
-#include "base/dynamic_library.hpp"
-#include "base/files.hpp"
-#include "base/machine.hpp"
 #include "base/text.hpp"
+#include "system/dynamic_library.hpp"
+#include "system/files.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 #if defined(__x86_64__)
@@ -131,8 +131,8 @@ device::DeviceInfo cpu_info(const std::filesystem::path& root) {
   info.name = base::printable(field(root / "proc/cpuinfo", "model name"), 120);
   if (info.name.empty()) info.name = info.arch + " CPU";
   info.warp_size = 32;
-  info.compute_units = static_cast<int>(base::usable_cpus());
-  if (const std::int64_t quota = base::cpu_quota_milli(root); quota < info.compute_units * std::int64_t{1000})
+  info.compute_units = static_cast<int>(system::usable_cpus());
+  if (const std::int64_t quota = system::cpu_quota_milli(root); quota < info.compute_units * std::int64_t{1000})
     info.cpu_quota_milli = quota;
   info.shared_per_block = 48 * kib;
   info.shared_per_block_optin = info.shared_per_compute_unit = 227 * kib;
@@ -147,15 +147,15 @@ device::DeviceInfo cpu_info(const std::filesystem::path& root) {
 
 std::string find_compiler() {
   if (const char* wanted = std::getenv("XTUNE_HOST_CXX"); wanted && *wanted) {
-    std::string found = base::find_program(wanted);
+    std::string found = system::find_program(wanted);
     if (found.empty())
-      throw base::NotInstalled(std::string("XTUNE_HOST_CXX names '") + wanted +
-                               "', which is not a program here: give the path of g++ or clang++, or unset it");
+      throw system::NotInstalled(std::string("XTUNE_HOST_CXX names '") + wanted +
+                                 "', which is not a program here: give the path of g++ or clang++, or unset it");
     return found;
   }
   for (const char* name : {"g++", "clang++"})
-    if (std::string found = base::find_program(name); !found.empty()) return found;
-  throw base::NotInstalled(
+    if (std::string found = system::find_program(name); !found.empty()) return found;
+  throw system::NotInstalled(
       "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one, or name "
       "one in XTUNE_HOST_CXX");
 }

@@ -62,7 +62,7 @@ ImageLibrary::ImageLibrary(const build::Artifact& artifact, const char* marker, 
   file_ = memory_file(image);
   try {
     // A path that can also be opened by another process, a sanitizer's symbolizer.
-    library_ = base::DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
+    library_ = system::DynamicLibrary::open({fmt::format("/proc/{}/fd/{}", getpid(), file_)});
     entry_ = library_.get(artifact.entry_symbol.c_str());
   } catch (const Error& error) {
     close(file_);
@@ -76,7 +76,7 @@ ImageLibrary::ImageLibrary(const build::Artifact& artifact, const char* marker, 
 
 std::vector<std::span<const std::byte>> ImageLibrary::memory() const {
   std::vector<std::span<const std::byte>> memory;
-  base::visit_object_with(entry_, [&](const dl_phdr_info& object) {
+  system::visit_object_with(entry_, [&](const dl_phdr_info& object) {
     for (const auto& segment : std::span(object.dlpi_phdr, object.dlpi_phnum))
       if (segment.p_type == PT_LOAD && (segment.p_flags & PF_R) != 0)
         // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put the segment
@@ -91,7 +91,7 @@ ImageLibrary::~ImageLibrary() {
     return;
   }
   const std::string path = library_.name();
-  library_ = base::DynamicLibrary();
+  library_ = system::DynamicLibrary();
   // The loader identifies libraries by their path. A library that is still loaded keeps its file open, so that no other
   // one gets the number.
   if (void* still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {

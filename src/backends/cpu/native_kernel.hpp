@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/dynamic_library.hpp"
 #include "core/build/artifact.hpp"
 #include "core/measure/device.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::cpu {
 
@@ -41,7 +41,7 @@ class ImageLibrary {
 
  private:
   int file_ = -1;  ///< the image in memory; open as long as the loader uses its path
-  base::DynamicLibrary library_;
+  system::DynamicLibrary library_;
   void* entry_ = nullptr;
   bool resident_ = false;
 };

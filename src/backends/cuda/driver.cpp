@@ -6,22 +6,22 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::cuda {
 namespace {
 
-base::DynamicLibrary open_library() {
+system::DynamicLibrary open_library() {
   try {
-    return base::DynamicLibrary::open({"libcuda.so.1"});
+    return system::DynamicLibrary::open({"libcuda.so.1"});
   } catch (const Error& error) {
-    base::throw_with_message(error,
-                             fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
+    system::throw_with_message(error,
+                               fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
   }
 }
 
 template <class Function>
-void find_any(const base::DynamicLibrary& library, Function& function, std::initializer_list<const char*> names) {
+void find_any(const system::DynamicLibrary& library, Function& function, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (!function) function = reinterpret_cast<Function>(library.find(name));
   }
@@ -181,7 +181,7 @@ backend::DeviceList list_devices() {
     if (count == 0) list.reason = "the NVIDIA driver shows no device";
   } catch (const std::exception& error) {
     list.reason = error.what();
-    list.absent = dynamic_cast<const base::NotInstalled*>(&error) != nullptr;
+    list.absent = dynamic_cast<const system::NotInstalled*>(&error) != nullptr;
     list.failed = !list.absent;
   }
   return list;

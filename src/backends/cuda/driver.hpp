@@ -5,13 +5,13 @@
 
 #include "backends/backend.hpp"
 #include "backends/cuda/abi.hpp"
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::cuda {
 
 /// The driver's entry points; one table for the process, never unloaded.
 struct Driver {
-  base::DynamicLibrary library;
+  system::DynamicLibrary library;
 #define XTUNE_DECLARE(name, parameters) CUresult(*name) parameters = nullptr;
   XTUNE_CUDA_DRIVER_CALLS(XTUNE_DECLARE)
   XTUNE_CUDA_OPTIONAL_CALLS(XTUNE_DECLARE)  // nullptr if the driver has none; never for the first of them

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cuda {
@@ -36,7 +36,7 @@ constexpr std::pair<unsigned long long, const char*> slowdowns[] = {{0x8, "the h
 class Nvml {
  public:
   /// Throws Error(unavailable).
-  explicit Nvml(const std::string& library) : library_(base::DynamicLibrary::open({library})) {
+  explicit Nvml(const std::string& library) : library_(system::DynamicLibrary::open({library})) {
     library_.keep_resident();
     int (*init)() = nullptr;
     library_.get("nvmlInit_v2", init);
@@ -109,7 +109,7 @@ class Nvml {
     return ids;
   }
 
-  base::DynamicLibrary library_;
+  system::DynamicLibrary library_;
   int (*handle_by_address_)(const char*, Handle*) = nullptr;
   int (*temperature_)(Handle, int, unsigned*) = nullptr;
   int (*power_)(Handle, unsigned*) = nullptr;

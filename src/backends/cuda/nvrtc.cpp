@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "backends/gpu/vendor_library.hpp"
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::cuda {
 namespace {
@@ -64,9 +64,9 @@ std::vector<std::string> candidates() {
 Nvrtc load_nvrtc() {
   Nvrtc table;
   try {
-    table.library = base::DynamicLibrary::open(candidates());
+    table.library = system::DynamicLibrary::open(candidates());
   } catch (const Error& error) {
-    base::throw_with_message(
+    system::throw_with_message(
         error,
         fmt::format(
             "libnvrtc.so not found in CUDA_HOME, CUDA_PATH, the loader's path or /usr/local/cuda: install the CUDA "

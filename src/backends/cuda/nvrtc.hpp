@@ -6,13 +6,13 @@
 
 #include "backends/cuda/abi.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::cuda {
 
 /// NVRTC's entry points; one table for the process, never unloaded.
 struct Nvrtc {
-  base::DynamicLibrary library;
+  system::DynamicLibrary library;
 #define XTUNE_DECLARE(name, result, parameters) result(*name) parameters = nullptr;
   XTUNE_NVRTC_CALLS(XTUNE_DECLARE)
 #undef XTUNE_DECLARE

@@ -21,7 +21,6 @@
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/gpu/vendor_library.hpp"
 #include "backends/runtime_files.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/artifact.hpp"
 #include "core/build/compile_hint.hpp"
@@ -30,6 +29,7 @@
 #include "core/build/source_closure.hpp"
 #include "core/build/tool_files.hpp"
 #include "core/device/launch.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -156,7 +156,7 @@ class PrecompiledHeaders {
 
   bool available_;
   std::mutex mutex_;
-  std::optional<base::TemporaryDirectory> files_;
+  std::optional<system::TemporaryDirectory> files_;
   std::map<std::string, Opening> openings_;
   std::uint64_t compiles_ = 0;
 };
@@ -352,7 +352,7 @@ class NvrtcToolchain final : public build::Toolchain {
 
   Dialect dialect_;
   PrecompiledHeaders precompiled_;
-  const base::TemporaryDirectory portable_;  // one for all compiles, as precompiled headers go by their options
+  const system::TemporaryDirectory portable_;  // one for all compiles, as precompiled headers go by their options
   std::string version_, build_;
   build::ToolFiles parts_;
   bool has_cache_ = false;     ///< NVRTC 12.9 and later (NVRTC documentation, "Caching")

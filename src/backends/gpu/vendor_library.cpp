@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <span>
 
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::gpu {
 namespace {
@@ -55,7 +55,7 @@ std::string library_folder(const void* symbol) { return file_of(symbol).parent_p
 
 std::string library_build_id(const void* symbol) {
   std::string id;
-  base::visit_object_with(symbol, [&](const dl_phdr_info& library) {
+  system::visit_object_with(symbol, [&](const dl_phdr_info& library) {
     for (const auto& segment : std::span(library.dlpi_phdr, library.dlpi_phnum))
       if (segment.p_type == PT_NOTE && id.empty())
         id = build_id_in(reinterpret_cast<const char*>(library.dlpi_addr + segment.p_vaddr), segment.p_memsz);

@@ -15,14 +15,14 @@
 #include "backends/hip/rocm_libraries.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "backends/runtime_files.hpp"
-#include "base/dynamic_library.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/system_headers.hpp"
 #include "core/build/tool_files.hpp"
 #include "core/device/backend_facts.hpp"
+#include "system/dynamic_library.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -46,7 +46,7 @@ constexpr std::initializer_list<build::HeaderSet> standins{build::HeaderSet::lib
                                                            build::HeaderSet::hip};
 
 struct Hiprtc {
-  base::DynamicLibrary library;
+  system::DynamicLibrary library;
 #define XTUNE_DECLARE(name) decltype(&::name) name = nullptr;
   XTUNE_HIPRTC_CALLS(XTUNE_DECLARE)
 #undef XTUNE_DECLARE
@@ -59,11 +59,11 @@ Hiprtc load_hiprtc() {
   try {
     table.library = open_rocm_library({"hiprtc", "amdhip64"});  // until ROCm 5.4 hipRTC was part of the HIP runtime
   } catch (const Error& error) {
-    base::throw_with_message(
+    system::throw_with_message(
         error, fmt::format("neither libhiprtc.so nor libamdhip64.so was found: {} ({})", advice, error.what()));
   }
   if (!table.library.find("hiprtcCreateProgram"))
-    throw base::NotInstalled(
+    throw system::NotInstalled(
         fmt::format("libhiprtc.so was not found, and {} does not contain hipRTC: {}", table.library.name(), advice));
   table.library.keep_resident();
 #define XTUNE_LOAD(name) table.library.get(#name, table.name);
@@ -136,7 +136,7 @@ class HiprtcToolchain final : public build::Toolchain {
     std::vector<std::string> options{"--offload-arch=" + request.arch};
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
     options.insert(options.end(), request.options.begin(), request.options.end());
-    const base::TemporaryDirectory work;
+    const system::TemporaryDirectory work;
     const std::filesystem::path portable = work.path() / "portable";
     backend::write_portable_headers(portable, standins);
     options.push_back("-I" + portable.string());

@@ -10,11 +10,11 @@
 
 #include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/identity.hpp"
-#include "base/dynamic_library.hpp"
-#include "base/files.hpp"
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/hip_places.hpp"
+#include "system/dynamic_library.hpp"
+#include "system/files.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::hip {
 namespace {
@@ -52,7 +52,7 @@ std::string examine(const std::string& compiler, ClangInstallation& clang) {
 
 /// "5.2.21153", from hip_version.h.
 std::string version_of_headers(const fs::path& headers) {
-  std::istringstream text(base::read_if_there(headers / "hip_version.h", 1 << 16));
+  std::istringstream text(system::read_if_there(headers / "hip_version.h", 1 << 16));
   std::string version;
   for (const char* part : {"MAJOR", "MINOR", "PATCH"}) {
     const std::string start = fmt::format("#define HIP_VERSION_{} ", part);
@@ -71,11 +71,11 @@ fs::path own_device_libraries(const std::string& compiler) {
   if (const char* root = std::getenv("ROCM_PATH"); root && *root)
     question.push_back(fmt::format("--rocm-path={}", root));
   question.insert(question.end(), {"/dev/null", "-o", "/dev/null"});
-  const base::CommandResult plan = compiler::ask_compiler(compiler, {question});
+  const system::CommandResult plan = compiler::ask_compiler(compiler, {question});
   if (!plan.ok()) return {};
   std::istringstream lines(plan.stderr_text);
   for (std::string line; std::getline(lines, line);)
-    for (const std::string& word : base::shell_words(line))
+    for (const std::string& word : system::shell_words(line))
       if (fs::path(word).filename() == "ocml.bc") return fs::path(word).parent_path();
   return {};
 }
@@ -91,7 +91,7 @@ void find_device_libraries(ClangInstallation& clang, const fs::path& system) {
       clang.device_libraries = folder;
       return;
     }
-  throw base::NotInstalled(
+  throw system::NotInstalled(
       fmt::format("{} compiles for AMD GPUs, but AMD's device libraries (ocml.bc, ockl.bc) were not found: install "
                   "rocm-device-libs, or name their directory in HIP_DEVICE_LIB_PATH, or ROCm's in ROCM_PATH",
                   clang.path));
@@ -103,11 +103,11 @@ void find_headers(ClangInstallation& clang, const fs::path& system) {
       clang.hip_root = root;
       clang.hip_version = version_of_headers(clang.headers());
       // HIP 5.2; LLVM 17 has no such intrinsics.
-      clang.needs_wrapping_atomics = base::read_if_there(clang.headers() / "amd_detail/amd_hip_atomic.h", 1 << 20)
+      clang.needs_wrapping_atomics = system::read_if_there(clang.headers() / "amd_detail/amd_hip_atomic.h", 1 << 20)
                                          .find("llvm.amdgcn.atomic.inc") != std::string::npos;
       return;
     }
-  throw base::NotInstalled(
+  throw system::NotInstalled(
       fmt::format("{} compiles for AMD GPUs, but HIP's headers (hip/hip_runtime.h) were not found: install them "
                   "(Debian: libamdhip64-dev; ROCm: hip-dev), or name the directory above their include in HIP_PATH",
                   clang.path));
@@ -138,7 +138,7 @@ std::pair<int, std::string> clang_version(const std::string& first_line) {
 }
 
 std::vector<std::string> amd_archs_of(const std::string& compiler) {
-  const base::CommandResult listed =
+  const system::CommandResult listed =
       compiler::ask_compiler(compiler, {{"--target=amdgcn-amd-amdhsa", "-nogpulib", "-print-supported-cpus"}});
   std::vector<std::string> archs;
   std::istringstream words(listed.stdout_text + listed.stderr_text);
@@ -160,10 +160,10 @@ ClangInstallation find_clang(const fs::path& system) {
     reasons += (reasons.empty() ? "" : "; ") + reason;
   }
   if (const char* wanted = std::getenv("XTUNE_HIP_CXX"); wanted && *wanted)
-    throw base::NotInstalled(fmt::format(
+    throw system::NotInstalled(fmt::format(
         "XTUNE_HIP_CXX names '{}', {}: give the path of clang++ {} or newer, or unset it", base::printable(wanted, 200),
         reasons.empty() ? "which is not a program here" : "which cannot be used (" + reasons + ")", oldest_version));
-  throw base::NotInstalled(
+  throw system::NotInstalled(
       fmt::format("no clang {} or newer for AMD GPUs was found: install one (Debian: clang-19 and lld-19; ROCm: "
                   "rocm-llvm), or name it in XTUNE_HIP_CXX{}",
                   oldest_version, reasons.empty() ? "" : " (" + reasons + ")"));

@@ -14,13 +14,13 @@
 #include "backends/hip/clang_installation.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "backends/runtime_files.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/system_headers.hpp"
 #include "core/device/backend_facts.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -104,7 +104,7 @@ class ClangToolchain final : public build::Toolchain {
     const std::string identity = fingerprint();
     require_arch(request.arch, clang_.archs, device::compiler_name(identity));
     compiler::check_names(request);
-    const base::TemporaryDirectory work;
+    const system::TemporaryDirectory work;
     backend::write_portable_headers(work.path() / "portable", clang_standins);
     const fs::path libraries = libraries_for(request.arch, work.path() / "libraries");
     const Arguments flags = flags_for(request, libraries);
@@ -171,7 +171,7 @@ class ClangToolchain final : public build::Toolchain {
                      "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string()});
     append(command, listing_options());
     append(command, {"-o", "kernel.hsaco", "-"});
-    const base::CommandResult compiled =
+    const system::CommandResult compiled =
         compiler::run_compiler(command, source_text(request) + pointers_text(names_of(request)), work);
     const auto read = assembly_reads_files(request) ? std::nullopt : files_read(request, flags, work, headers.back());
     try {
@@ -182,12 +182,12 @@ class ClangToolchain final : public build::Toolchain {
     }
   }
 
-  build::Artifact artifact_of(const base::CommandResult& compiled, const build::CompileRequest& request,
+  build::Artifact artifact_of(const system::CommandResult& compiled, const build::CompileRequest& request,
                               const fs::path& work, const std::optional<build::FilesRead>& read) const {
     require(compiled, request, work);
     build::Artifact artifact;
     artifact.arch = request.arch;
-    const std::string image = base::read_file(work / "kernel.hsaco");
+    const std::string image = system::read_file(work / "kernel.hsaco");
     artifact.image = std::string(gpu::unbundle(image, request.arch));
     artifact.log = compiled.stderr_text;
     artifact.compile_s = compiled.wall_s;
@@ -200,7 +200,7 @@ class ClangToolchain final : public build::Toolchain {
     return artifact;
   }
 
-  void require(const base::CommandResult& result, const build::CompileRequest& request, const fs::path& work) const {
+  void require(const system::CommandResult& result, const build::CompileRequest& request, const fs::path& work) const {
     try {
       compiler::require_compiled(result, "", request, clang_.path);
     } catch (const build::CandidateFailure& failure) {
@@ -238,19 +238,19 @@ class ClangToolchain final : public build::Toolchain {
     const std::lock_guard lock(mutex_);
     std::string& bitcode = isa_bitcode_[arch];
     if (!bitcode.empty()) return bitcode;
-    const base::TemporaryDirectory work;
+    const system::TemporaryDirectory work;
     const std::string text = fmt::format(
         "target triple = \"amdgcn-amd-amdhsa\"\n"
         "@__oclc_ISA_version = linkonce_odr protected local_unnamed_addr addrspace(4) constant i32 {}, align 4\n",
         isa_version(arch));
-    const base::CommandResult made = compiler::run_compiler(
+    const system::CommandResult made = compiler::run_compiler(
         {clang_.path, "-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-c", "-emit-llvm", "-o", "isa.bc", "-"},
         text, work.path());
     if (!made.ok())
       throw Error(ErrorKind::unavailable,
                   fmt::format("{} cannot make the constant for {} that the device libraries lack: {}", clang_.path,
                               arch, base::printable(made.stderr_text, 300)));
-    return bitcode = base::read_file(work.path() / "isa.bc");
+    return bitcode = system::read_file(work.path() / "isa.bc");
   }
 
   /// Unset: the compiler has written no list. header: the file with HIP's headers.

@@ -7,8 +7,8 @@
 
 #include "backends/hip/hip_calls.hpp"
 #include "backends/hip/rocm_libraries.hpp"
-#include "base/dynamic_library.hpp"
 #include "core/device/device_info.hpp"
+#include "system/dynamic_library.hpp"
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/driver.hpp"
@@ -152,7 +152,7 @@ backend::DeviceList list_devices() {
   } catch (const std::exception& error) {
     list.reason = error.what();
     std::error_code ignored;
-    list.absent = dynamic_cast<const base::NotInstalled*>(&error) != nullptr ||
+    list.absent = dynamic_cast<const system::NotInstalled*>(&error) != nullptr ||
                   (none && !std::filesystem::exists("/dev/kfd", ignored));
     list.failed = !list.absent && !none;
   }

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 #if defined(__HIP_PLATFORM_NVIDIA__)
 #include "backends/cuda/driver.hpp"
@@ -33,16 +33,16 @@ HipCalls load() {
 #define XTUNE_TEXT_OF(name) #name
 #define XTUNE_TEXT(name) XTUNE_TEXT_OF(name)
 
-base::DynamicLibrary open_runtime() {
+system::DynamicLibrary open_runtime() {
   if (const char* named = std::getenv("XTUNE_HIP_LIBRARY"); named && *named) try {
-      return base::DynamicLibrary::open({named});
+      return system::DynamicLibrary::open({named});
     } catch (const Error& error) {
-      base::throw_with_message(error, fmt::format("XTUNE_HIP_LIBRARY={}: {}", named, error.what()));
+      system::throw_with_message(error, fmt::format("XTUNE_HIP_LIBRARY={}: {}", named, error.what()));
     }
   try {
     return open_rocm_library({"amdhip64"});
   } catch (const Error& error) {
-    base::throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
+    system::throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
   }
 }
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "backends/gpu/hip_headers.hpp"
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 // CALL(name, arguments): calls that return hipError_t. The arguments are written out, because the headers overload some
 // names.
@@ -65,7 +65,7 @@ namespace xtune::hip {
 
 /// One table for the process, never unloaded.
 struct HipCalls {
-  base::DynamicLibrary library;  ///< empty on the NVIDIA platform
+  system::DynamicLibrary library;  ///< empty on the NVIDIA platform
 #define XTUNE_DECLARE(name, arguments) hipError_t(*name) arguments = nullptr;
   XTUNE_HIP_CALLS(XTUNE_DECLARE)
 #if !defined(__HIP_PLATFORM_NVIDIA__)

@@ -4,7 +4,7 @@
 #include "backends/cuda/toolchain.hpp"
 #include "backends/gpu/vendor_library.hpp"
 #include "backends/hip/toolchain.hpp"
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::hip {
 namespace {
@@ -64,7 +64,7 @@ std::unique_ptr<build::Toolchain> make_hiprtc_toolchain() {
 }
 
 std::unique_ptr<build::Toolchain> make_clang_toolchain() {
-  throw base::NotInstalled("this xtune is built for HIP on NVIDIA GPUs, for which it does not use clang");
+  throw system::NotInstalled("this xtune is built for HIP on NVIDIA GPUs, for which it does not use clang");
 }
 
 }  // namespace xtune::hip

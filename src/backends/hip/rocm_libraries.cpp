@@ -13,7 +13,7 @@
 
 #include "backends/gpu/hip_headers.hpp"
 #include "backends/gpu/vendor_library.hpp"
-#include "base/files.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::hip {
@@ -26,7 +26,7 @@ constexpr int majors[] = {7, 6, 5};
 std::vector<std::string> beside_loaded_runtime(const std::vector<std::string>& stems) {
   std::vector<std::string> candidates;
   for (const int major : majors) {
-    const auto runtime = base::DynamicLibrary::loaded({fmt::format("libamdhip64.so.{}", major)});
+    const auto runtime = system::DynamicLibrary::loaded({fmt::format("libamdhip64.so.{}", major)});
     if (!runtime) continue;
     const std::string folder = gpu::library_folder(runtime.find("hipInit"));
     for (const std::string& stem : stems)
@@ -37,16 +37,16 @@ std::vector<std::string> beside_loaded_runtime(const std::vector<std::string>& s
   return candidates;
 }
 
-base::DynamicLibrary open_for(const std::string& hiprtc) {
+system::DynamicLibrary open_for(const std::string& hiprtc) {
   std::vector<std::string> names;
-  if (!hiprtc.empty()) names = code_object_manager_names(base::read_if_there(hiprtc, std::uint64_t{1} << 30));
-  if (base::DynamicLibrary library = base::DynamicLibrary::loaded(names)) return library;
+  if (!hiprtc.empty()) names = code_object_manager_names(system::read_if_there(hiprtc, std::uint64_t{1} << 30));
+  if (system::DynamicLibrary library = system::DynamicLibrary::loaded(names)) return library;
   // ROCm's libraries find each other by their own directory, which the loader's path need not contain.
   const std::filesystem::path folder = std::filesystem::path(hiprtc).parent_path();
   std::vector<std::string> candidates;
   for (const std::string& name : names) candidates.insert(candidates.end(), {(folder / name).string(), name});
   if (candidates.empty()) candidates = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"};
-  return base::DynamicLibrary::open(candidates);
+  return system::DynamicLibrary::open(candidates);
 }
 
 /// hipDeviceProp_t: the offset of its member gcnArchName (HIP 5.2, 5.7 and 6.4 headers).
@@ -68,7 +68,7 @@ static_assert(offsetof(hipDeviceProp_t, gcnArchName) == layouts[1].arch_at);
 
 }  // namespace
 
-base::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems) {
+system::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems) {
   std::vector<std::string> candidates = beside_loaded_runtime(stems);
   std::vector<std::string> folders;
   for (const char* variable : {"ROCM_PATH", "HIP_PATH"})
@@ -79,7 +79,7 @@ base::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems) {
       candidates.push_back(fmt::format("{}lib{}.so", folder, stem));
       for (const int major : majors) candidates.push_back(fmt::format("{}lib{}.so.{}", folder, stem, major));
     }
-  return base::DynamicLibrary::open(candidates);
+  return system::DynamicLibrary::open(candidates);
 }
 
 CodeObjectManager::CodeObjectManager(const std::string& hiprtc) {

@@ -7,15 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::hip {
 
 /// Opens ROCm's shared library with one of these stems ("hiprtc", "amdhip64"), of any release since 5. Prefers the
 /// release whose runtime the process has loaded already; else the first stem, and for it ROCM_PATH and HIP_PATH, the
 /// loader's path, then /opt/rocm; in each the file without a version, then the newest. Throws as
-/// base::DynamicLibrary::open.
-base::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems);
+/// system::DynamicLibrary::open.
+system::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems);
 
 /// The library libamd_comgr that hipRTC uses. Its list of architectures is needed, because hipRTC (at least up to 5.2)
 /// corrupts its heap for an architecture that is not in it.
@@ -25,7 +25,7 @@ struct CodeObjectManager {
 
   /// hiprtc: the path of the library that contains hipRTC.
   explicit CodeObjectManager(const std::string& hiprtc);
-  base::DynamicLibrary library;
+  system::DynamicLibrary library;
 };
 
 /// The file names of the code object manager in the bytes of the library that contains hipRTC, which links it (until

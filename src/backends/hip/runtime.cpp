@@ -34,7 +34,7 @@ struct Calls {
 const Calls& calls() {
   static const Calls table = [] {
     Calls filled;
-    const base::DynamicLibrary& library = hip_calls().library;
+    const system::DynamicLibrary& library = hip_calls().library;
     library.get("hipGetDevice", filled.get_device);
     library.get("hipMemGetAddressRange", filled.get_address_range);
     library.get("hipStreamIsCapturing", filled.stream_is_capturing);

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "base/machine.hpp"
+#include "system/machine.hpp"
 
 namespace xtune::host {
 
@@ -44,7 +44,7 @@ double stolen_share(const ProcessorTimes& before, const ProcessorTimes& after) n
 }
 
 void CpuContention::report(measure::DeviceState& state) {
-  if (const auto said = base::said_busy()) {
+  if (const auto said = system::said_busy()) {
     state.said_busy = *said;
     return;
   }
@@ -52,14 +52,14 @@ void CpuContention::report(measure::DeviceState& state) {
   const ProcessorTimes processors = read_processor_times(file);
   const ProcessorTimes processors_before = std::exchange(processors_, processors);
   state.stolen_share = stolen_share(processors_before, processors);
-  const base::CpuTimes before = std::exchange(threads_, base::cpu_times(::getpid()));
+  const system::CpuTimes before = std::exchange(threads_, system::cpu_times(::getpid()));
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double, std::nano> passed = now - std::exchange(looked_, now);
   if (before.empty()) return;
   // Threads of this process wait for each other where it has more of them than CPUs for a while.
   const double tick_ns = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
-  state.lost_share = std::min(others_share(processors_before, processors, base::run_ns(before, threads_) / tick_ns),
-                              base::lost_share(before, threads_, passed.count(), base::usable_cpus(::getpid())));
+  state.lost_share = std::min(others_share(processors_before, processors, system::run_ns(before, threads_) / tick_ns),
+                              system::lost_share(before, threads_, passed.count(), system::usable_cpus(::getpid())));
 }
 
 }  // namespace xtune::host

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <istream>
 
-#include "base/deadline.hpp"
 #include "core/measure/device.hpp"
+#include "system/deadline.hpp"
 
 namespace xtune::host {
 
@@ -33,7 +33,7 @@ class CpuContention {
 
  private:
   ProcessorTimes processors_;
-  base::CpuTimes threads_;
+  system::CpuTimes threads_;
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 

@@ -11,7 +11,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/block/block_place.hpp"
 #include "backends/host/hopper/cluster_runner.hpp"
-#include "base/machine.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -98,7 +98,7 @@ struct Engine::Run {
   }
 };
 
-Engine::Engine(std::int64_t shared_limit_bytes) : pool_(base::usable_cpus()) {
+Engine::Engine(std::int64_t shared_limit_bytes) : pool_(system::usable_cpus()) {
   for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>(shared_limit_bytes));
 }
 Engine::~Engine() = default;

@@ -22,9 +22,9 @@
 #include "backends/host/backend.hpp"
 #include "backends/host/engine.hpp"
 #include "backends/host/hopper/tiles.hpp"
-#include "base/parallel.hpp"
 #include "core/build/step_limits.hpp"
 #include "core/measure/device.hpp"
+#include "system/parallel.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -228,7 +228,7 @@ class HostRuntime final : public backend::Runtime {
   const device::DeviceInfo info_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<KernelLibrary>> libraries_;
-  base::PerProcess<LaunchThreads> launcher_;
+  system::PerProcess<LaunchThreads> launcher_;
 };
 
 }  // namespace

@@ -22,7 +22,6 @@
 #include "backends/host/block/kernel_library.hpp"
 #include "backends/host/rewrite.hpp"
 #include "backends/runtime_files.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
 #include "core/build/dependency_rule.hpp"
@@ -30,6 +29,7 @@
 #include "core/build/named_files.hpp"
 #include "core/build/portable_headers.hpp"
 #include "core/build/system_headers.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::host {
@@ -162,7 +162,7 @@ std::vector<std::string> racing_options() {
 }
 
 /// Throws where the preprocessed source does not mention the entry or a variable.
-void require_names(const build::CompileRequest& request, const base::CommandResult& preprocessed) {
+void require_names(const build::CompileRequest& request, const system::CommandResult& preprocessed) {
   std::string message;
   for (const std::string& entry : build::entries_of(request))
     if (const std::string name = build::unqualified_name(entry);
@@ -206,7 +206,7 @@ class HostToolchain final : public build::Toolchain {
     const compiler::Compiler c = compiler();
     Arguments flags = base_flags(request, c);
     compiler::check_names(request);
-    base::TemporaryDirectory work;
+    system::TemporaryDirectory work;
     write_runtime_files(work.path());
     backend::write_portable_headers(work.path() / "portable", {build::HeaderSet::groups});
 
@@ -217,7 +217,7 @@ class HostToolchain final : public build::Toolchain {
     preprocess.push_back("-I" + (work.path() / "portable").string());  // behind the user's
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions come after the runtime headers: a parameter named T must not affect those.
-    const base::CommandResult text = compiler::run_compiler(preprocess, gpu::with_defines(request), work.path());
+    const system::CommandResult text = compiler::run_compiler(preprocess, gpu::with_defines(request), work.path());
     compiler::ListedFiles listed;
     try {
       // A compiler that fails writes no list.
@@ -235,7 +235,7 @@ class HostToolchain final : public build::Toolchain {
 
   /// Adds to `listed` what the assembler and the linker read.
   build::Artifact compile_preprocessed(const build::CompileRequest& request, const compiler::Compiler& c,
-                                       const Arguments& flags, const base::CommandResult& text,
+                                       const Arguments& flags, const system::CommandResult& text,
                                        const std::filesystem::path& work, compiler::ListedFiles& listed) {
     Rewritten kernel = rewrite(text.stdout_text, {request.sanitize, !c.is_clang});
 
@@ -249,7 +249,7 @@ class HostToolchain final : public build::Toolchain {
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work / "assembled").string()});
     std::string racing;
     if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work);
-    const base::CommandResult built =
+    const system::CommandResult built =
         link(build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work);
     bool lists_all = true;
     if (assembler_reads) {
@@ -270,7 +270,7 @@ class HostToolchain final : public build::Toolchain {
     artifact.arch = request.arch;
     artifact.format = "so";
     for (std::size_t i = 0; i < request.variables.size(); ++i) artifact.variables.push_back(variable_symbol(i));
-    artifact.image = base::read_file(output);
+    artifact.image = system::read_file(output);
     artifact.log = text.stderr_text + built.stderr_text;
     artifact.compile_s = text.wall_s + built.wall_s;
     if (lists_all) artifact.files_read = read_of(request, c, flags, listed);
@@ -331,12 +331,12 @@ class HostToolchain final : public build::Toolchain {
   }
 
   /// Lists the files that the linker reads, if it supports that.
-  base::CommandResult link(const Arguments& command, const std::string& source, const std::filesystem::path& work) {
+  system::CommandResult link(const Arguments& command, const std::string& source, const std::filesystem::path& work) {
     constexpr const char* option = "--dependency-file";  // GNU ld 2.35, lld 11, mold
     if (linker_lists_files_) {
       Arguments listing = command;
       append(listing, {"-Xlinker", option + ("=" + (work / "linked").string()), "-"});
-      base::CommandResult result = compiler::run_compiler(listing, source, work);
+      system::CommandResult result = compiler::run_compiler(listing, source, work);
       if (result.ok() || result.stderr_text.find(option) == std::string::npos) return result;
       linker_lists_files_ = false;
     }

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/runtime_files.hpp"
-#include "base/files.hpp"
 #include "base/json_text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -91,9 +91,9 @@ void write_query(const std::filesystem::path& build_folder) {
 
 BuildFlags read_reply(const std::filesystem::path& build_folder, const std::string& target) {
   const std::filesystem::path reply = build_folder / ".cmake/api/v1/reply";
-  const auto read = [&](const std::string& name) { return base::read_file(reply / name, largest_reply); };
+  const auto read = [&](const std::string& name) { return system::read_file(reply / name, largest_reply); };
   try {
-    const Json index = Json::parse(base::read_file(index_of(reply), largest_reply));
+    const Json index = Json::parse(system::read_file(index_of(reply), largest_reply));
     const Json model = Json::parse(read(index.at("reply").at("codemodel-v2").at("jsonFile")));
     for (const Json& entry : model.at("configurations").at(0).at("targets"))
       if (entry.at("name") == target) return flags_of_target(read(entry.at("jsonFile")));

@@ -10,8 +10,8 @@
 #include <cstdlib>
 
 #include "backends/cpu/cpu.hpp"
-#include "base/machine.hpp"
 #include "base/text.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -45,7 +45,7 @@ int threads_wanted() {
                   fmt::format("{}='{}': give a number of threads, or unset it", name, base::printable(value, 80)));
     return number;
   }
-  return static_cast<int>(base::usable_cpus());
+  return static_cast<int>(system::usable_cpus());
 }
 
 ExecutionSpace make(const Installation& kokkos, const Known& known) {

@@ -13,14 +13,14 @@
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/kokkos/unit_headers.hpp"
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/keyed_files_json.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -78,7 +78,8 @@ Below below(const fs::path& folder, Takes takes) {
 std::string digest_below(const fs::path& folder, Takes takes) {
   std::string texts;
   for (const fs::path& file : below(folder, takes).files)
-    texts += file.lexically_relative(folder).string() + '\0' + base::sha256(base::read_if_there(file, 1 << 24)) + '\n';
+    texts +=
+        file.lexically_relative(folder).string() + '\0' + base::sha256(system::read_if_there(file, 1 << 24)) + '\n';
   return base::sha256(texts).substr(0, 12);
 }
 
@@ -135,13 +136,13 @@ constexpr auto installation_form = fields::object<Installation>(
 void remember(const fs::path& memory, const Installation& kokkos, const std::string& state) {
   Json json = installation_form.to_json(kokkos);
   json["state"] = state;
-  base::remember(memory, json.dump(2));
+  system::remember(memory, json.dump(2));
 }
 
 /// nullopt: nothing is cached, or it is out of date.
 std::optional<Installation> remembered(const fs::path& memory) {
   try {
-    const Json json = Json::parse(base::read_trusted_file(memory));
+    const Json json = Json::parse(system::read_trusted_file(memory));
     Installation kokkos = installation_form.from_json(json);
     if (build::are_untouched(kokkos.files)) return kokkos;
     kokkos.files = look_at_files(kokkos);
@@ -155,7 +156,7 @@ std::optional<Installation> remembered(const fs::path& memory) {
 }
 
 /// CMake's error message, without the advice that follows.
-std::string complaint(const base::CommandResult& result) {
+std::string complaint(const system::CommandResult& result) {
   if (result.timed_out) return "it did not end within 120 s";
   const std::string& text = result.stderr_text;
   std::istringstream words(text.substr(std::min(text.find("CMake Error"), text.size())));
@@ -179,7 +180,7 @@ void require_below_root(const std::string& config) {
 /// In the form of KOKKOS_VERSION, 30401. From its definition, since packages may have other numbers; else from the
 /// package's number.
 int version_number_of(const fs::path& headers, const std::string& package_version) {
-  const std::string text = base::read_if_there(headers / "KokkosCore_config.h");
+  const std::string text = system::read_if_there(headers / "KokkosCore_config.h");
   int number = 0, major = 0, minor = 0, patch = 0;
   if (RE2::PartialMatch(text, "#define +KOKKOS_VERSION +([0-9]{5,6})[^0-9]", &number)) return number;
   if (!RE2::PartialMatch(package_version, R"(^([0-9]{1,2})\.([0-9]{1,2}))", &major, &minor)) return 0;
@@ -188,7 +189,7 @@ int version_number_of(const fs::path& headers, const std::string& package_versio
 }
 
 Installation ask_cmake() {
-  const base::TemporaryDirectory work;
+  const system::TemporaryDirectory work;
   for (const char* folder : {"project", "build"}) fs::create_directory(work.path() / folder);
   write_runtime_file("CMakeLists.txt", work.path() / "project/CMakeLists.txt");
   backend::write_scratch_file(work.path() / "project/unit.cpp", "");
@@ -204,14 +205,14 @@ Installation ask_cmake() {
     command.push_back("-DXTUNE_HOST_CXX=" + cpu::find_compiler());
   } catch (const Error&) {  // a Kokkos for GPUs has its own
   }
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = cmake_timeout_ms;
   options.env = {{"LC_ALL", "C"}};
   if (!root().empty()) options.env.emplace_back("Kokkos_ROOT", root());
-  base::CommandResult result;
+  system::CommandResult result;
   try {
-    result = base::run_command(command, options);
+    result = system::run_command(command, options);
   } catch (const Error&) {
     throw Error(ErrorKind::unavailable,
                 "cmake is not in PATH: Kokkos is found, and its flags are learnt, by CMake 3.16 or later");
@@ -223,7 +224,7 @@ Installation ask_cmake() {
     throw Error(ErrorKind::unavailable, fmt::format("CMake cannot use Kokkos: {}; {}", said, how_to_get_it));
 
   Installation kokkos;
-  std::istringstream answer(base::read_file(work.path() / "build/kokkos.txt"));
+  std::istringstream answer(system::read_file(work.path() / "build/kokkos.txt"));
   std::string devices;
   for (std::string* line : {&kokkos.version, &devices, &kokkos.config, &kokkos.compiler}) std::getline(answer, *line);
   require_below_root(kokkos.config);
@@ -236,8 +237,9 @@ Installation ask_cmake() {
 }  // namespace
 
 Installation find_installation() {
-  const auto memory =
-      base::cache_disabled() ? std::nullopt : base::place_in_default_store(fs::path("kokkos") / (question() + ".json"));
+  const auto memory = system::cache_disabled()
+                          ? std::nullopt
+                          : system::place_in_default_store(fs::path("kokkos") / (question() + ".json"));
   if (auto known = memory ? remembered(*memory) : std::nullopt) return *known;
   Installation kokkos = ask_cmake();
   const fs::path headers = headers_of(kokkos.flags);

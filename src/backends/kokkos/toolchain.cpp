@@ -15,13 +15,13 @@
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/kokkos/execution_space.hpp"
 #include "backends/kokkos/unit_headers.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "core/build/preamble.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -102,7 +102,7 @@ class KokkosToolchain final : public build::Toolchain {
 
   build::Artifact build(const build::CompileRequest& request, const build::SplitSource& split, const Arguments& flags,
                         const PrecompiledHeader::Header* header) {
-    const base::TemporaryDirectory work;
+    const system::TemporaryDirectory work;
     backend::write_scratch_file(work.path() / "unit.cpp", unit_text(request, split));
     Arguments command{kokkos_.compiler};
     if (header) {
@@ -116,7 +116,7 @@ class KokkosToolchain final : public build::Toolchain {
     append(command, {"-c", "unit.cpp", "-o", "unit.o"});
     // nvcc's wrapper interprets these differently.
     if (!space_.is_gpu) append(command, {"-MD", "-MF", "read"});
-    const base::CommandResult compiled = compiler::run_compiler(command, "", work.path());
+    const system::CommandResult compiled = compiler::run_compiler(command, "", work.path());
     try {
       require(compiled, "", request);
     } catch (build::CandidateFailure& failure) {
@@ -130,14 +130,14 @@ class KokkosToolchain final : public build::Toolchain {
     command = {kokkos_.compiler, "-shared", "-o", "unit.so", "unit.o"};
     append(command, kokkos_.flags.link);
     if (!space_.is_gpu) append(command, {"-Wl,-z,defs", "-Wl,--as-needed"});
-    const base::CommandResult linked = compiler::run_compiler(command, "", work.path());
+    const system::CommandResult linked = compiler::run_compiler(command, "", work.path());
     require(linked, compiled.stderr_text, request);
 
     build::Artifact artifact;
     artifact.arch = request.arch.empty() ? arch_ : request.arch;
     artifact.format = "so";
     artifact.entry_symbol = "xtune_kokkos_unit";
-    artifact.image = base::read_file(work.path() / "unit.so");
+    artifact.image = system::read_file(work.path() / "unit.so");
     artifact.log = compiled.stderr_text + linked.stderr_text;
     artifact.compile_s = compiled.wall_s + linked.wall_s;
     artifact.files_read = files_read(request, flags, work.path(), header);
@@ -162,7 +162,7 @@ class KokkosToolchain final : public build::Toolchain {
                                 {folders, parts_.library_folders(), parts_.files()});
   }
 
-  void require(const base::CommandResult& result, const std::string& earlier_log,
+  void require(const system::CommandResult& result, const std::string& earlier_log,
                const build::CompileRequest& request) const {
     try {
       compiler::require_compiled(result, earlier_log, request, kokkos_.compiler);

@@ -5,9 +5,9 @@
 
 #include <array>
 
-#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -27,7 +27,7 @@ class Words {
 [[noreturn]] void fail(int status, const std::string& said) {
   if (status == xtune_kokkos_refused)
     throw build::CandidateFailure(Outcome::launch_failed, "the kernel was not launched: " + said);
-  const std::string limits = base::user_limits();
+  const std::string limits = system::user_limits();
   if (!limits.empty())
     throw build::ShortageFailure(build::Lack::unclear, Outcome::crashed,
                                  "the kernel failed: " + said + build::under(limits));

@@ -7,13 +7,13 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/process/device.hpp"
 #include "backends/process/run_program.hpp"
-#include "base/files.hpp"
-#include "base/machine.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/program_call.hpp"
+#include "system/files.hpp"
+#include "system/machine.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -31,7 +31,7 @@ class ProcessToolchain final : public build::Toolchain {
     artifact.arch = request.arch;
     artifact.format = "program";
     if (request.options.empty()) return artifact;
-    const base::TemporaryDirectory work;
+    const system::TemporaryDirectory work;
     std::error_code ignored;
     std::filesystem::create_directory(work.path() / "tmp", ignored);
     const device::ProgramPlaces places{(work.path() / "program").string(), (work.path() / "tmp").string()};
@@ -40,7 +40,7 @@ class ProcessToolchain final : public build::Toolchain {
     build.folder = request.folder;
     build.env = {{"TMPDIR", places.tmp}, {"LC_ALL", "C"}, {"XTUNE_OUT", places.out}, {"XTUNE_TMP", places.tmp}};
     for (const auto& [name, text] : request.defines) build.env.emplace_back(name, device::from_call_text(text, places));
-    const std::uint64_t kills_before = base::memory_kills();
+    const std::uint64_t kills_before = system::memory_kills();
     const ProgramEnd end = start(build);
     if (end.ok()) build::throw_if_no_room(build.argv[0], work.path());
     // Diagnostics are usually on standard error, and some tools print all of them to standard output.
@@ -59,7 +59,7 @@ class ProcessToolchain final : public build::Toolchain {
   static ProgramEnd start(const ProgramRun& build) {
     try {
       return run_program(build);
-    } catch (const base::CannotStart& failure) {
+    } catch (const system::CannotStart& failure) {
       build::throw_start_failure(failure, "the build", build.argv[0], Outcome::compile_failed);
     }
   }
@@ -72,10 +72,10 @@ class ProcessToolchain final : public build::Toolchain {
       throw build::CandidateFailure(
           Outcome::crashed,
           fmt::format("{} crashed: {}", program,
-                      end.signal != 0 ? base::describe_exit(0, end.signal) : build::first_error(log)),
+                      end.signal != 0 ? system::describe_exit(0, end.signal) : build::first_error(log)),
           log);
     throw build::CandidateFailure(Outcome::compile_failed,
-                                  "the build " + base::describe_end(end.exit_code, 0, build::first_error(log)), log);
+                                  "the build " + system::describe_end(end.exit_code, 0, build::first_error(log)), log);
   }
 
   /// Earlier versions reported "left an empty file at {out}", also if a disk was full
@@ -96,7 +96,7 @@ class ProcessToolchain final : public build::Toolchain {
                                         ? "the build made {out} a directory; it must be one file"
                                         : "the build succeeded but left no file at {out}",
                                     log);
-    std::string image = base::read_file(out);
+    std::string image = system::read_file(out);
     if (image.empty()) refuse_empty(log);
     return image;
   }

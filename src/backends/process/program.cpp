@@ -12,12 +12,12 @@
 #include "backends/process/program_words.hpp"
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
-#include "base/directory_lock.hpp"
-#include "base/files.hpp"
-#include "base/machine.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
+#include "system/directory_lock.hpp"
+#include "system/files.hpp"
+#include "system/machine.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -111,9 +111,9 @@ class RunnableProgram final : public measure::Program {
 
   bool times_itself() const noexcept override { return true; }
   void check_last_run() override {
-    const std::uint64_t kills_before = base::memory_kills();
+    const std::uint64_t kills_before = system::memory_kills();
     try {
-      const base::DirectoryLock lock(directories_of(files_, call_.folder));
+      const system::DirectoryLock lock(directories_of(files_, call_.folder));
       // Files that another run has written meanwhile must not be checked as this one's.
       if (!call_.check.empty() && checked_run_ != runs_ && states_of(files_) != states_) run_and_judge();
       check_results();
@@ -138,9 +138,9 @@ class RunnableProgram final : public measure::Program {
   }
 
   measure::Sample run_once() {
-    const std::uint64_t kills_before = base::memory_kills();
+    const std::uint64_t kills_before = system::memory_kills();
     try {
-      const base::DirectoryLock lock(directories_of(files_, call_.folder));
+      const system::DirectoryLock lock(directories_of(files_, call_.folder));
       return run_and_judge();
     } catch (const build::CandidateFailure& failure) {
       build::rethrow_counting_kills(failure, kills_before, build::Lack::memory);
@@ -151,7 +151,7 @@ class RunnableProgram final : public measure::Program {
     own_.empty_tmp();
     if (runs_ == 0) {
       const std::vector<fs::path> directories = directories_of(files_, call_.folder);
-      remove_left_behind(call_.outputs, std::any_of(directories.begin(), directories.end(), base::has_waited_for));
+      remove_left_behind(call_.outputs, std::any_of(directories.begin(), directories.end(), system::has_waited_for));
     }
     std::map<std::string, FileState> outputs_before;
     for (const std::string& path : call_.outputs) outputs_before.emplace(path, FileState(path));
@@ -201,7 +201,7 @@ class RunnableProgram final : public measure::Program {
   static ProgramEnd start(const ProgramRun& run, const char* what) {
     try {
       return run_program(run);
-    } catch (const base::CannotStart& failure) {
+    } catch (const system::CannotStart& failure) {
       build::throw_start_failure(failure, what, run.argv[0], Outcome::launch_failed);
     }
   }
@@ -210,7 +210,7 @@ class RunnableProgram final : public measure::Program {
     throw_if_out_of_time(end, "the program", call_.timeout_s);
     if (end.ok()) return;
     refuse(end, end.signal != 0 ? Outcome::crashed : Outcome::launch_failed,
-           "the program " + base::describe_end(end.exit_code, end.signal, base::last_line(end.stderr_text)),
+           "the program " + system::describe_end(end.exit_code, end.signal, base::last_line(end.stderr_text)),
            lack_behind(end, own_));
   }
 
@@ -221,7 +221,7 @@ class RunnableProgram final : public measure::Program {
       if (value.file.empty()) return read_number(value, end.stdout_text);
       if (FileState(path) == before)
         throw NoNumber(before.there ? "the file is older than this run" : "the program did not write the file");
-      return read_number(value, base::read_file(path, largest_result));
+      return read_number(value, system::read_file(path, largest_result));
     } catch (const NoNumber& failure) {
       refuse_output(
           end, fmt::format("{} was not found{}: {}{}; the program printed:\n{}", what,
@@ -245,7 +245,7 @@ class RunnableProgram final : public measure::Program {
       refuse(
           end, Outcome::wrong_result,
           fmt::format("the check {}{}", checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
-                      base::describe_end(end.exit_code, end.signal, words)),
+                      system::describe_end(end.exit_code, end.signal, words)),
           lack_behind(end, own_));
     }
     checked_run_ = runs_;

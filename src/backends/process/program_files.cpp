@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void show_device_alone(const std::string& kind, int device, base::Environment& env) {
+void show_device_alone(const std::string& kind, int device, system::Environment& env) {
   const char* name = kind == "cuda" ? "CUDA_VISIBLE_DEVICES" : kind == "hip" ? "HIP_VISIBLE_DEVICES" : nullptr;
   if (name) env.emplace_back(name, visible_device(std::getenv(name), device));
 }

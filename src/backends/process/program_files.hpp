@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "backends/process/run_program.hpp"
-#include "base/files.hpp"
 #include "core/device/program_call.hpp"
+#include "system/files.hpp"
 
 namespace xtune::process {
 
@@ -25,7 +25,7 @@ class ProgramFiles {
   ProgramRun command_of(const device::ProgramCall& call, const std::vector<std::string>& call_texts, int device) const;
 
  private:
-  const base::TemporaryDirectory folder_;
+  const system::TemporaryDirectory folder_;
   const device::ProgramPlaces places_;
 };
 

@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "base/machine.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "system/machine.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::process {
 namespace {
@@ -38,8 +38,8 @@ void refuse_output(const ProgramEnd& end, const std::string& message) {
 }
 
 build::Lack lack_behind(const ProgramEnd& end, const ProgramFiles& files) {
-  if (base::comes_from_others(base::ending_signal(end.exit_code, end.signal))) return build::Lack::killed;
-  const bool had_room = base::room_error(files.places().tmp) == 0;
+  if (system::comes_from_others(system::ending_signal(end.exit_code, end.signal))) return build::Lack::killed;
+  const bool had_room = system::room_error(files.places().tmp) == 0;
   files.empty_tmp();
   build::throw_if_no_room("the program failed", files.folder());
   return !had_room || build::is_exit_of_missing_program(end.exit_code) || says_a_lack(end) ? build::Lack::unclear
@@ -50,9 +50,9 @@ void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message, 
   if (lack != build::Lack::none)
     throw build::ShortageFailure(
         lack, outcome,
-        message + (lack == build::Lack::killed ? base::not_from_xtune : "") + build::under(base::user_limits()),
+        message + (lack == build::Lack::killed ? system::not_from_xtune : "") + build::under(system::user_limits()),
         log_of(end));
-  if (const std::string limits = base::user_limits(); !limits.empty())
+  if (const std::string limits = system::user_limits(); !limits.empty())
     throw build::ShortageFailure(build::Lack::unclear, outcome, message + build::under(limits), log_of(end));
   throw build::CandidateFailure(outcome, message, log_of(end));
 }

@@ -5,10 +5,10 @@
 
 #include <csignal>
 
-#include "base/clock.hpp"
-#include "base/deadline.hpp"
-#include "base/event_loop.hpp"
-#include "base/processes.hpp"
+#include "system/clock.hpp"
+#include "system/deadline.hpp"
+#include "system/event_loop.hpp"
+#include "system/processes.hpp"
 
 namespace xtune::process {
 namespace {
@@ -20,13 +20,13 @@ constexpr std::uint64_t look_ms = 100;
 }  // namespace
 
 ProgramEnd run_program(const ProgramRun& run) {
-  base::adopt_orphans();
-  const std::vector<int> others = base::children_of(::getpid());
+  system::adopt_orphans();
+  const std::vector<int> others = system::children_of(::getpid());
   ProgramEnd end;
   Tail out(end.stdout_text, stdout_kept), err(end.stderr_text, stderr_kept);
   bool ended = false;
-  base::EventLoop loop;
-  base::SubprocessOptions options;
+  system::EventLoop loop;
+  system::SubprocessOptions options;
   options.argv = run.argv;
   options.env = run.env;
   options.cwd = run.folder;
@@ -38,30 +38,30 @@ ProgramEnd run_program(const ProgramRun& run) {
     end.signal = signal;
     ended = true;
   };
-  const std::uint64_t suspensions_before = base::suspensions();
-  base::Subprocess child = base::start_patiently(loop, options);
+  const std::uint64_t suspensions_before = system::suspensions();
+  system::Subprocess child = system::start_patiently(loop, options);
   child.close_stdin();
-  base::EventLoop::Watch look;
-  base::Deadline timeout;
+  system::EventLoop::Watch look;
+  system::Deadline timeout;
   if (run.timeout_s > 0)
-    timeout = base::Deadline(loop, run.timeout_s, child.pid(), [&](bool stopped) {
+    timeout = system::Deadline(loop, run.timeout_s, child.pid(), [&](bool stopped) {
       if (!child.running()) return;
       end.timed_out = true;
       end.stopped = stopped;
-      base::kill_tree(child.pid());
+      system::kill_tree(child.pid());
     });
   const std::function<void()> look_for_strays = [&] {
     if (child.ended_ns() > 0)
-      end.strays += base::kill_children_but(others);
-    else if (!end.timed_out && base::is_stopped(child.pid()))
+      end.strays += system::kill_children_but(others);
+    else if (!end.timed_out && system::is_stopped(child.pid()))
       end.suspended = true;
     look = loop.call_after(look_ms, look_for_strays);
   };
   look = loop.call_after(look_ms, look_for_strays);
   loop.run_until([&] { return ended; });
-  end.strays += base::kill_children_but(others);
+  end.strays += system::kill_children_but(others);
   end.wall_s = static_cast<double>(child.ended_ns() - child.started_ns()) * 1e-9;
-  end.suspended = end.suspended || base::suspensions() != suspensions_before;
+  end.suspended = end.suspended || system::suspensions() != suspensions_before;
   out.cut();
   err.cut();
   end.output_cut = out.was_cut();

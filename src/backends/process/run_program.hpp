@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/subprocess.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::process {
 
@@ -16,7 +16,7 @@ inline constexpr int max_retakes = 10;
 
 struct ProgramRun {
   std::vector<std::string> argv;
-  base::Environment env;
+  system::Environment env;
   std::string folder;
   double timeout_s = 0;  ///< 0: none
 };

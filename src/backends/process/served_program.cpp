@@ -11,12 +11,12 @@
 #include "backends/process/program_files.hpp"
 #include "backends/process/program_words.hpp"
 #include "backends/process/server.hpp"
-#include "base/machine.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/program_call.hpp"
 #include "core/measure/statistics.hpp"
+#include "system/machine.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -67,7 +67,7 @@ class ServerSlot {
       server_.reset();
       // An earlier configuration may have damaged it, or it may have ended between two requests.
       const bool by_itself = reply.violation.empty() && !reply.end.timed_out &&
-                             !base::comes_from_others(base::ending_signal(reply.end.exit_code, reply.end.signal));
+                             !system::comes_from_others(system::ending_signal(reply.end.exit_code, reply.end.signal));
       // It may also have ended between two requests of one configuration.
       const bool done = served_ && reply.end.exit_code == 0 && reply.end.signal == 0 && reply.end.stdout_text.empty();
       if (by_itself && (served_others || done) && !again) continue;
@@ -92,7 +92,7 @@ class ServerSlot {
     files_.empty_tmp();
     try {
       server_ = std::make_unique<Server>(command_);
-    } catch (const base::CannotStart& failure) {
+    } catch (const system::CannotStart& failure) {
       build::throw_start_failure(failure, "the server", command_.argv[0], Outcome::launch_failed);
     }
     const ServerReply reply = server_->ask(device::start_request(), start_timeout_s_);
@@ -121,7 +121,7 @@ class ServerSlot {
 
   static std::string ended_text(const ProgramEnd& end, const char* subject) {
     const std::string words = base::last_line(end.stderr_text);
-    return fmt::format("{} {} before it answered{}{}{}", subject, base::describe_end(end.exit_code, end.signal),
+    return fmt::format("{} {} before it answered{}{}{}", subject, system::describe_end(end.exit_code, end.signal),
                        begun_line(end), words.empty() ? "" : ": ", words);
   }
 
@@ -172,7 +172,7 @@ class ServedProgram final : public measure::Program {
 
  private:
   measure::Sample ask(std::size_t samples, bool check) {
-    const std::uint64_t kills_before = base::memory_kills();
+    const std::uint64_t kills_before = system::memory_kills();
     try {
       for (int more = max_retakes;; --more) {
         // The time of an answer during which it was suspended has no meaning.

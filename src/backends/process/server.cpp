@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/clock.hpp"
-#include "base/deadline.hpp"
-#include "base/event_loop.hpp"
 #include "base/json_text.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
+#include "system/clock.hpp"
+#include "system/deadline.hpp"
+#include "system/event_loop.hpp"
+#include "system/processes.hpp"
 
 namespace xtune::process {
 namespace {
@@ -31,8 +31,8 @@ std::string shown_line(std::string_view line) { return "'" + base::printable(lin
 }  // namespace
 
 struct Server::State {
-  base::EventLoop loop;
-  base::Subprocess child;
+  system::EventLoop loop;
+  system::Subprocess child;
   std::string line;  // the one that is not complete yet
   std::deque<std::string> lines;
   std::uint64_t lines_read = 0;
@@ -110,14 +110,14 @@ void Server::State::take_lines(std::int64_t id, ServerReply& reply) {
 }
 
 void Server::State::wait(std::int64_t id, double timeout_s, ServerReply& reply) {
-  const base::Deadline timeout(loop, timeout_s, child.pid(), [&](bool stopped) {
+  const system::Deadline timeout(loop, timeout_s, child.pid(), [&](bool stopped) {
     if (!child.running()) return;
     reply.end.timed_out = true;
     reply.end.stopped = stopped;
   });
-  base::EventLoop::Watch look;
+  system::EventLoop::Watch look;
   const std::function<void()> look_for_stop = [&] {
-    if (base::is_stopped(child.pid())) reply.end.suspended = true;
+    if (system::is_stopped(child.pid())) reply.end.suspended = true;
     look = loop.call_after(stop_check_ms, look_for_stop);
   };
   look = loop.call_after(stop_check_ms, look_for_stop);
@@ -129,15 +129,15 @@ void Server::State::wait(std::int64_t id, double timeout_s, ServerReply& reply) 
 
 void Server::State::kill() {
   if (ended) return;
-  if (child.ended_ns() == 0) base::kill_tree(child.pid());  // else its id may be another process's
+  if (child.ended_ns() == 0) system::kill_tree(child.pid());  // else its id may be another process's
   bool late = false;
-  const base::EventLoop::Watch patience = loop.call_after(death_ms, [&] { late = true; });
+  const system::EventLoop::Watch patience = loop.call_after(death_ms, [&] { late = true; });
   loop.run_until([&] { return ended || late; });
 }
 
 Server::Server(const ProgramRun& command) : state_(std::make_unique<State>()) {
-  base::adopt_orphans();
-  base::SubprocessOptions options;
+  system::adopt_orphans();
+  system::SubprocessOptions options;
   options.argv = command.argv;
   options.env = command.env;
   options.cwd = command.folder;
@@ -150,7 +150,7 @@ Server::Server(const ProgramRun& command) : state_(std::make_unique<State>()) {
     state->signal = signal;
     state->ended = true;
   };
-  state_->child = base::start_patiently(state_->loop, options);
+  state_->child = system::start_patiently(state_->loop, options);
 }
 
 Server::~Server() { state_->kill(); }
@@ -162,7 +162,7 @@ ServerReply Server::ask(nlohmann::ordered_json request, double timeout_s) {
   State& state = *state_;
   ServerReply reply;
   state.log.clear();
-  const std::uint64_t suspensions_before = base::suspensions();
+  const std::uint64_t suspensions_before = system::suspensions();
   const std::int64_t id = state.next_id++;
   request["id"] = id;
   // Lines that the server wrote after its last answer belong to no request.
@@ -179,7 +179,7 @@ ServerReply Server::ask(nlohmann::ordered_json request, double timeout_s) {
   reply.end.stdout_text = state.line.substr(0, shown_of_line);
   reply.end.exit_code = state.exit_code;
   reply.end.signal = state.signal;
-  reply.end.suspended = reply.end.suspended || base::suspensions() != suspensions_before;
+  reply.end.suspended = reply.end.suspended || system::suspensions() != suspensions_before;
   return reply;
 }
 

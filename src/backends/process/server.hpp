@@ -27,7 +27,7 @@ struct ServerReply {
 /// kills the server. Destruction kills it with everything that it has started.
 class Server {
  public:
-  /// Throws base::CannotStart. The command's time limit is not used.
+  /// Throws system::CannotStart. The command's time limit is not used.
   explicit Server(const ProgramRun& command);
   ~Server();
   Server(const Server&) = delete;

@@ -5,9 +5,9 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/keyed_files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
@@ -50,7 +50,7 @@ ArtifactSources sources_of(const CompileRequest& request) {
 ArtifactSources stored_sources(const std::filesystem::path& store, const std::string& key) {
   try {
     const ArtifactCache cache(store);
-    return artifact_sources(key, base::read_trusted_file(cache.entry_path(key, "json")));
+    return artifact_sources(key, system::read_trusted_file(cache.entry_path(key, "json")));
   } catch (const Error&) {
     return {};
   }

@@ -8,13 +8,13 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
+#include "system/files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
@@ -140,21 +140,21 @@ std::optional<Artifact> ArtifactCache::find(const std::string& key, const std::s
 
 Artifact ArtifactCache::read(const std::string& key) const {
   require_trusted_way(key);
-  const std::string metadata = base::read_trusted_file(entry_path(key, "json"), longest_metadata);
-  return checked_artifact(key, metadata, base::read_trusted_file(entry_path(key, artifact_format(key, metadata))));
+  const std::string metadata = system::read_trusted_file(entry_path(key, "json"), longest_metadata);
+  return checked_artifact(key, metadata, system::read_trusted_file(entry_path(key, artifact_format(key, metadata))));
 }
 
 // If other users can create names in a directory, a file with the right owner there proves nothing.
 void ArtifactCache::require_trusted_way(const std::string& key) const {
   const std::filesystem::path folder = entry_path(key, "json").parent_path();
   for (const std::filesystem::path& directory : {store_, folder.parent_path(), folder})
-    base::require_trusted(directory);
+    system::require_trusted(directory);
 }
 
 std::string ArtifactCache::image_sha256(const std::string& key) const {
   if (!is_artifact_key(key)) return {};
   try {
-    return read_metadata(key, base::read_trusted_file(entry_path(key, "json"), longest_metadata)).sha256;
+    return read_metadata(key, system::read_trusted_file(entry_path(key, "json"), longest_metadata)).sha256;
   } catch (const Error&) {
     return {};
   }
@@ -163,7 +163,7 @@ std::string ArtifactCache::image_sha256(const std::string& key) const {
 Manifest ArtifactCache::manifest(const std::string& key) const {
   if (!is_artifact_key(key)) return {};
   try {
-    return artifact_manifest(key, base::read_trusted_file(entry_path(key, "json"), longest_metadata));
+    return artifact_manifest(key, system::read_trusted_file(entry_path(key, "json"), longest_metadata));
   } catch (const Error&) {
     return {};
   }
@@ -184,11 +184,11 @@ void ArtifactCache::insert(const Artifact& artifact, const CompileRequest& reque
                 "the artifact cache takes keys of 64 hex digits and formats of small letters, not '" +
                     base::printable(artifact.key, 80) + "." + base::printable(artifact.format, 20) + "'");
   require_trusted_way(artifact.key);
-  base::write_file_atomically(image_path(artifact), artifact.image);
+  system::write_file_atomically(image_path(artifact), artifact.image);
   const std::string source = source_text(artifact, request);
-  base::write_file_atomically(source_path(artifact.key), source);
-  base::write_file_atomically(entry_path(artifact.key, "json"),
-                              artifact_metadata(artifact, base::sha256(source), sources_of(request)));
+  system::write_file_atomically(source_path(artifact.key), source);
+  system::write_file_atomically(entry_path(artifact.key, "json"),
+                                artifact_metadata(artifact, base::sha256(source), sources_of(request)));
 }
 
 std::filesystem::path ArtifactCache::image_path(const Artifact& artifact) const {

@@ -39,8 +39,8 @@ class ArtifactCache {
 
   /// nullopt: not found. Some entries count as not found: a damaged one (missing image, wrong image hash, bad JSON),
   /// one made by another compiler than `toolchain` (empty: any compiler; also accepted if the metadata have none), and
-  /// one that users who are not trusted can change (base/trust.hpp), either itself or a directory on the path from the
-  /// store to it.
+  /// one that users who are not trusted can change (system/trust.hpp), either itself or a directory on the path from
+  /// the store to it.
   std::optional<Artifact> find(const std::string& key, const std::string& toolchain = "") const;
   /// The same, but throws Error(io) with the reason if it is missing, damaged or not trusted.
   Artifact read(const std::string& key) const;

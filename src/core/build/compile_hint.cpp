@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_log.hpp"
 #include "core/build/shortage.hpp"
+#include "system/files.hpp"
 
 namespace xtune::build {
 namespace {
@@ -246,7 +246,7 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
   } catch (const CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
     const auto [hint, line] = hint_and_line(compiler, request.source, failure.log());
-    std::string message = error_in_header(failure.what(), failure.log(), base::temporary_folder().string());
+    std::string message = error_in_header(failure.what(), failure.log(), system::temporary_folder().string());
     if (message == failure.what() && hint.empty()) throw;
     if (!hint.empty()) message += fmt::format(" (hint: {})", hint);
     // NVIDIA's headers are for NVIDIA GPUs: none will be found for AMD's.

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 namespace xtune::build {
 
@@ -11,7 +11,7 @@ std::optional<std::vector<std::string>> files_of_rule(const std::filesystem::pat
                                                       const std::filesystem::path& own) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(rule, failed)) return std::nullopt;
-  const std::string text = base::read_file(rule);
+  const std::string text = system::read_file(rule);
   std::vector<std::string> files;
   std::string name;
   const auto end_name = [&] {
@@ -61,7 +61,7 @@ std::optional<std::vector<std::string>> files_of_link(const std::filesystem::pat
                                                       const std::filesystem::path& own) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(rule, failed)) return std::nullopt;
-  const std::string text = base::read_file(rule);
+  const std::string text = system::read_file(rule);
   std::vector<std::string> files;
   const std::size_t begin = text.find(": \\\n");
   std::size_t at = begin == std::string::npos ? text.size() : begin + 4;

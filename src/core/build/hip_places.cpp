@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 namespace xtune::build {
 namespace {
@@ -55,17 +55,17 @@ void add_once(std::vector<T>& to, const T& value) {
 std::vector<std::string> hip_compilers() {
   std::vector<std::string> found;
   if (const std::string wanted = variable("XTUNE_HIP_CXX"); !wanted.empty()) {
-    add_once(found, base::find_program(wanted));
+    add_once(found, system::find_program(wanted));
     return found;
   }
   for (const std::string& root : rocm_roots())
     for (const char* place : {"/llvm/bin/amdclang++", "/bin/amdclang++"})
-      add_once(found, base::find_program(root + place));
-  add_once(found, base::find_program("amdclang++"));
+      add_once(found, system::find_program(root + place));
+  add_once(found, system::find_program("amdclang++"));
   for (int version = newest_clang; version >= oldest_clang; --version)
-    add_once(found, base::find_program(fmt::format("clang++-{}", version)));
-  add_once(found, base::find_program("clang++"));
-  for (const std::string& root : rocm_roots()) add_once(found, base::find_program(root + "/llvm/bin/clang++"));
+    add_once(found, system::find_program(fmt::format("clang++-{}", version)));
+  add_once(found, system::find_program("clang++"));
+  for (const std::string& root : rocm_roots()) add_once(found, system::find_program(root + "/llvm/bin/clang++"));
   return found;
 }
 

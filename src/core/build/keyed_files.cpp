@@ -8,9 +8,9 @@
 #include <ctime>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
@@ -137,7 +137,7 @@ void append(const std::filesystem::path& path, KeyedFiles& to, const Digest& dig
 std::string read_keyed(const std::filesystem::path& path, KeyedFiles& to) {
   std::string text;
   append(path, to, [&] {
-    text = base::read_file(path, limit_bytes);
+    text = system::read_file(path, limit_bytes);
     return base::sha256(text);
   });
   return text;

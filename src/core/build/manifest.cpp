@@ -5,12 +5,12 @@
 #include <iterator>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/tool_files.hpp"
+#include "system/files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
@@ -132,7 +132,7 @@ std::vector<Manifest> stored_manifests(const fs::path& store, const std::string&
   std::error_code failed;
   if (store.empty()) return {};
   for (const auto& entry : fs::directory_iterator(place_of(store, backend, source_name), failed)) try {
-      const std::string text = base::read_trusted_file(entry.path(), max_bytes);
+      const std::string text = system::read_trusted_file(entry.path(), max_bytes);
       const std::vector<std::string_view> lines = base::split_lines(text);
       if (entry.path().filename() != base::sha256(text) || lines.empty() || lines[0] != first_line) continue;
       Manifest manifest;
@@ -156,7 +156,7 @@ void store_manifest(const fs::path& store, const std::string& backend, const std
   // A name with a line feed cannot be written, and the next run compiles again.
   if (manifest.empty() || base::split_lines(text).size() != lines) return;
   const fs::path place = place_of(store, backend, source_name) / base::sha256(text);
-  if (!fs::exists(place)) base::write_file_atomically(place, text);
+  if (!fs::exists(place)) system::write_file_atomically(place, text);
 } catch (const std::exception&) {  // a store that cannot be written to
 }
 

@@ -9,10 +9,10 @@
 #include <set>
 #include <string_view>
 
-#include "base/files.hpp"
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/tool_files.hpp"
+#include "system/files.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::build {
 namespace {
@@ -70,9 +70,9 @@ Command taken_apart(const std::vector<std::string>& words, const fs::path& folde
       continue;
     }
     i = text;
-    for (base::ExpandedWord& word : base::expanded_shell_words(words[i], folder))
+    for (system::ExpandedWord& word : system::expanded_shell_words(words[i], folder))
       command.pieces.push_back({i, std::move(word.text), word.has_variables});
-    for (const std::string& name : base::shell_outputs(words[i])) write(name);
+    for (const std::string& name : system::shell_outputs(words[i])) write(name);
   }
   for (std::size_t i = 0; i < command.pieces.size(); ++i) {
     const std::string& text = command.pieces[i].text;
@@ -150,7 +150,7 @@ bool is_build_tool(std::string_view name) {
   return tools.contains(name.substr(name.rfind('/') + 1));
 }
 
-std::string search_path(const std::string& name) { return base::find_program(name); }
+std::string search_path(const std::string& name) { return system::find_program(name); }
 
 bool is_readable_file(const fs::path& path) {
   std::error_code error;
@@ -193,7 +193,7 @@ std::vector<std::string> option_file_lines(const std::vector<std::string>& optio
   const std::function<void(const std::string&)> add_named = [&](const std::string& option) {
     for (const std::string& name : names_in(option))
       if (add(name) && option.find("@" + name) != option.npos)
-        for (const std::string& word : base::shell_words(base::read_file(name)))
+        for (const std::string& word : system::shell_words(system::read_file(name)))
           if (word.find('@') != word.npos) add_named(word);
   };
   for (const std::string& option : options) {

@@ -20,7 +20,7 @@ struct NamedFile {
 
 /// Whether the last part of the path is make, ninja, cmake, cargo or meson.
 bool is_build_tool(std::string_view program);
-/// base::find_program for a bare name.
+/// system::find_program for a bare name.
 std::string search_path(const std::string& name);
 /// Whether it is a regular file that this process may read.
 bool is_readable_file(const std::filesystem::path& path);
@@ -29,7 +29,7 @@ bool is_readable_file(const std::filesystem::path& path);
 /// - a word that is a file, including the program itself if it is given as a path;
 /// - "@file", the text after a "=" (--config=file), a piece between commas of -W and -X options (-Wl,-T,file), and the
 ///   rest of a short option that looks like a file (-fMakefile.gcc);
-/// - the words in the text of a shell ("sh -c TEXT"), with variables and patterns expanded (base/shell_words.hpp);
+/// - the words in the text of a shell ("sh -c TEXT"), with variables and patterns expanded (system/shell_words.hpp);
 ///   the shell itself does not count.
 /// - what build tools read first (Makefile, build.ninja, CMakeLists.txt), in the command's directory and in directories
 ///   among the words.

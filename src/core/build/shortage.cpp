@@ -12,11 +12,11 @@
 #include <initializer_list>
 #include <utility>
 
-#include "base/files.hpp"
-#include "base/machine.hpp"
 #include "base/named.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
+#include "system/files.hpp"
+#include "system/machine.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
@@ -83,7 +83,7 @@ bool tells_a_death(std::string_view line) {
 
 /// dash, make ("make: *** [all] Terminated"), GCC, collect2, clang and bash, in this order.
 bool tells_a_kill(std::string_view line) {
-  const auto names = base::names_of_others_signals();
+  const auto names = system::names_of_others_signals();
   return line.ends_with(" Killed") || std::any_of(names.begin(), names.end(), [&](std::string_view name) {
            const std::string word(name);
            return line == name || line.ends_with("] " + word) ||
@@ -94,7 +94,7 @@ bool tells_a_kill(std::string_view line) {
 
 /// The directory that needs space. Does not name the worker's own directory, which means nothing to a user.
 std::string place_of_temporaries() {
-  fs::path directory = base::temporary_folder();
+  fs::path directory = system::temporary_folder();
   while (directory.filename().string().starts_with("xtune-") && directory.has_parent_path())
     directory = directory.parent_path();
   return directory.string();
@@ -129,7 +129,7 @@ bool blames_the_source(std::string_view log) {
 /// A tool that crashed, or failed without a place in the source, may have reached a limit of the user's shell.
 void throw_if_limited(const ToolEnd& end, bool died, const std::string& said) {
   if (!died && blames_the_source(end.log)) return;
-  const std::string limits = base::user_limits();
+  const std::string limits = system::user_limits();
   if (limits.empty()) return;
   throw ShortageFailure(Lack::unclear, died ? Outcome::crashed : Outcome::compile_failed, said + under(limits),
                         std::string(end.log));
@@ -174,7 +174,7 @@ Lack lack_in_line(std::string_view line) {
 std::string under(const std::string& limits) { return limits.empty() ? "" : " (under " + limits + ")"; }
 
 void rethrow_counting_kills(const CandidateFailure& failure, std::uint64_t kills_before, Lack lack) {
-  if (lack_of(failure) != Lack::none || base::memory_kills() == kills_before) throw;
+  if (lack_of(failure) != Lack::none || system::memory_kills() == kills_before) throw;
   throw ShortageFailure(lack, failure.outcome(),
                         failure.what() + std::string(" (the system killed a process for memory meanwhile)"),
                         failure.log());
@@ -190,15 +190,15 @@ void throw_if_not_the_source(const ToolEnd& end) {
         (tells_a_missing_header(line) || tells_a_missing_library(line) || tells_a_missing_program(line)))
       missing = base::printable(line, 300);
   }
-  const int signal = base::ending_signal(end.exit_code, end.signal);
-  const std::string ended = end.tool + ": " + base::describe_exit(end.exit_code, signal);
+  const int signal = system::ending_signal(end.exit_code, end.signal);
+  const std::string ended = end.tool + ": " + system::describe_exit(end.exit_code, signal);
   if (missing.empty() && signal == 0 && is_exit_of_missing_program(end.exit_code)) missing = ended;
   if (signal == SIGXFSZ) throw_no_room(ended);
-  if (base::comes_from_others(signal)) throw_lack(Lack::killed, ended, end.log);
+  if (system::comes_from_others(signal)) throw_lack(Lack::killed, ended, end.log);
   // A tool that was killed when it wrote to a mapped file (SIGBUS), or failed without a message, may have found no
   // space.
   if (!end.directory.empty())
-    if (const int error = base::room_error(end.directory); error != 0)
+    if (const int error = system::room_error(end.directory); error != 0)
       throw_no_room(fmt::format("{}: failed, and nothing can be written to {}: {}", end.tool, place_of_temporaries(),
                                 std::strerror(error)));
   throw_if_limited(end, signal != 0 || !death.empty(), death.empty() ? ended : death);
@@ -207,20 +207,20 @@ void throw_if_not_the_source(const ToolEnd& end) {
 }
 
 void throw_if_no_room(const std::string& tool, const fs::path& directory) {
-  if (const int error = base::room_error(directory); error != 0)
+  if (const int error = system::room_error(directory); error != 0)
     throw_no_room(fmt::format("{}: nothing can be written to {} any more: {}", tool, place_of_temporaries(),
                               std::strerror(error)));
 }
 
 void require_programs_allowed(const fs::path& directory) {
-  if (base::allows_programs(directory)) return;
+  if (system::allows_programs(directory)) return;
   throw Error(ErrorKind::io, fmt::format("{} is on a file system that allows no programs (mounted noexec), and the "
                                          "program that [process] build makes is run there: name another directory in "
                                          "XTUNE_TMP_DIR",
                                          place_of_temporaries()));
 }
 
-void throw_start_failure(const base::CannotStart& failure, const std::string& what, const std::string& program,
+void throw_start_failure(const system::CannotStart& failure, const std::string& what, const std::string& program,
                          Outcome outcome) {
   const std::string said = what + ": " + failure.what();
   switch (failure.reason()) {
@@ -236,7 +236,7 @@ void throw_start_failure(const base::CannotStart& failure, const std::string& wh
     default:
       break;
   }
-  if (base::is_shortage(failure.reason()))
+  if (system::is_shortage(failure.reason()))
     throw_lack(failure.reason() == ENOSPC || failure.reason() == EDQUOT ? Lack::room : Lack::processes, said, {});
   throw CandidateFailure(outcome, said);
 }

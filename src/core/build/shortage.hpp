@@ -9,9 +9,9 @@
 #include "core/build/candidate_failure.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune::base {
+namespace xtune::system {
 class CannotStart;
-}  // namespace xtune::base
+}  // namespace xtune::system
 
 namespace xtune::build {
 
@@ -21,7 +21,7 @@ enum class Lack {
   processes,  ///< processes, threads or descriptors
   part,       ///< a program that a tool needs: an assembler, a linker
   memory,     ///< of the machine, of its control group, or of the limit that xtune sets: the caller knows which
-  killed,     ///< by a signal from elsewhere (base::comes_from_others): a batch system, lack of memory, a person
+  killed,     ///< by a signal from elsewhere (system::comes_from_others): a batch system, lack of memory, a person
   unclear,    ///< unclear message, or a missing program: possibly the configuration's fault
 };
 /// "room", "memory", ...; from_string: none for an unknown word.
@@ -84,7 +84,7 @@ void throw_if_no_room(const std::string& tool, const std::filesystem::path& dire
 /// For a program that could not be started. `what`: "the build". Throws Error(unavailable) for a lack of processes,
 /// descriptors or memory, Error(io) if the program is in a directory that allows no programs, ShortageFailure if it is
 /// missing or may not be executed on this machine, and CandidateFailure for any other reason.
-[[noreturn]] void throw_start_failure(const base::CannotStart& failure, const std::string& what,
+[[noreturn]] void throw_start_failure(const system::CannotStart& failure, const std::string& what,
                                       const std::string& program, Outcome outcome);
 
 /// Throws Error(io) with the variable to set if programs in this directory cannot be started.

@@ -11,11 +11,11 @@
 #include <set>
 #include <string_view>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
@@ -61,9 +61,9 @@ std::string find_loader() {
 std::optional<fs::path> digest_memory(const fs::path& path, const KeyedFile& file) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
-  if (error || bytes < large_bytes || file.recent || base::cache_disabled()) return std::nullopt;
-  const std::string id = base::read_if_there("/proc/sys/kernel/random/boot_id") + file.path + "\n" + file.state;
-  return base::place_in_default_store(fs::path("inventory") / ("digest-" + base::sha256(id).substr(0, 32)));
+  if (error || bytes < large_bytes || file.recent || system::cache_disabled()) return std::nullopt;
+  const std::string id = system::read_if_there("/proc/sys/kernel/random/boot_id") + file.path + "\n" + file.state;
+  return system::place_in_default_store(fs::path("inventory") / ("digest-" + base::sha256(id).substr(0, 32)));
 }
 
 bool is_known(const ToolFiles& tool, const fs::path& path) {
@@ -78,12 +78,12 @@ void key_remembered_file(const fs::path& path, KeyedFiles& to) {
   const auto memory = digest_memory(path, file);
   std::error_code ignored;
   if (memory && fs::exists(*memory, ignored)) try {
-      file.sha256 = base::read_trusted_file(*memory, 64);
+      file.sha256 = system::read_trusted_file(*memory, 64);
       if (file.sha256.size() == 64) return to.files.push_back(std::move(file));
     } catch (const Error&) {  // not trusted: read the file
     }
   key_file(path, to);
-  if (memory && to.files.back().state == file.state) base::remember(*memory, to.files.back().sha256);
+  if (memory && to.files.back().state == file.state) system::remember(*memory, to.files.back().sha256);
 }
 
 bool is_elf(const fs::path& path) {
@@ -92,16 +92,16 @@ bool is_elf(const fs::path& path) {
   return std::memcmp(first, ELFMAG, SELFMAG) == 0;
 }
 
-std::vector<std::string> libraries_of(const fs::path& path, const base::Environment& env, const fs::path& folder) {
+std::vector<std::string> libraries_of(const fs::path& path, const system::Environment& env, const fs::path& folder) {
   static const std::string loader = find_loader();
   std::vector<std::string> libraries;
   if (loader.empty() || !is_elf(path)) return libraries;
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.own_group = false;
   options.timeout_ms = loader_timeout_ms;
   options.env = env;
   options.cwd = folder.string();
-  const base::CommandResult result = base::run_command({loader, "--list", fs::absolute(path).string()}, options);
+  const system::CommandResult result = system::run_command({loader, "--list", fs::absolute(path).string()}, options);
   if (!result.ok()) return libraries;
   // "\tlibisl.so.23 => /lib/x86_64-linux-gnu/libisl.so.23 (0x00007fb6b9400000)"
   for (const std::string_view line : base::split_lines(result.stdout_text)) {

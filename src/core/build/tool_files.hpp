@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/subprocess.hpp"
 #include "core/build/keyed_files.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::build {
 
@@ -24,7 +24,7 @@ bool is_elf(const std::filesystem::path& path);
 /// compression and of terminals are omitted, because they do not affect generated code. Empty for other files, and if
 /// the loader refuses the file. env, folder: environment in addition to this process's, and working directory, with
 /// which the program is started.
-std::vector<std::string> libraries_of(const std::filesystem::path& path, const base::Environment& env = {},
+std::vector<std::string> libraries_of(const std::filesystem::path& path, const system::Environment& env = {},
                                       const std::filesystem::path& folder = {});
 
 /// Like key_file, but the digest of a large file is cached in the default store, by the state of the file, until the

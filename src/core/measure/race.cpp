@@ -92,7 +92,7 @@ bool still_lost(std::size_t samples, double min_ms, const Incumbent& best) {
 
 // The sampling loop over the stopping rule.
 
-Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, base::Clock& clock,
+Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, system::Clock& clock,
                       const Race& race, double first_ms) {
   Series series;
   const std::int64_t start_ns = clock.now_ns();
@@ -108,7 +108,7 @@ Series measure_series(const std::function<double()>& sample_ms, const StoppingRu
   return series;
 }
 
-Series measure_challenger(const Launching& launching, const StoppingRule& rule, base::Clock& clock,
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, system::Clock& clock,
                           const std::optional<Incumbent>& incumbent, Roughness& roughness) {
   constexpr int max_cold = 3;
   const Race race(incumbent, roughness.value());

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "core/measure/statistics.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::measure {
 
@@ -92,7 +92,7 @@ struct Series {
 /// The clock is checked after each sample, so there is at least one, and the series may exceed the limit by up to one
 /// sample; stopped_by is then out_of_time. first_ms: the launch before the samples, for the race. Exceptions of
 /// sample_ms pass through.
-Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, base::Clock& clock,
+Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, system::Clock& clock,
                       const Race& race = {}, double first_ms = 0);
 
 /// How a configuration is launched.
@@ -106,7 +106,7 @@ struct Launching {
 /// The series of a challenger. If it loses within three samples, there is no warm-up. Otherwise those samples count as
 /// warm-up launches, its series starts from scratch, and the device's roughness is learned from all of them. Without an
 /// incumbent there is no race.
-Series measure_challenger(const Launching& launching, const StoppingRule& rule, base::Clock& clock,
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, system::Clock& clock,
                           const std::optional<Incumbent>& incumbent, Roughness& roughness);
 
 }  // namespace xtune::measure

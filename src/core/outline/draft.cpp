@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
@@ -17,6 +16,7 @@
 #include "core/outline/macros.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::outline {
@@ -618,7 +618,7 @@ std::vector<std::string> header_texts(const std::filesystem::path& path, const s
   build::ScannedFiles headers;
   build::source_closure(request, {}, headers);
   std::vector<std::string> texts;
-  for (const auto& [header, scanned] : headers) texts.push_back(base::read_file(header));
+  for (const auto& [header, scanned] : headers) texts.push_back(system::read_file(header));
   return texts;
 }
 

@@ -10,13 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/clock.hpp"
 #include "base/hash.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
 #include "core/record/record.hpp"
 #include "core/resolve/resolve.hpp"
+#include "system/clock.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::record {
 
@@ -182,7 +182,7 @@ bool tells_an_end_by_the_machine(std::string_view message) {
     return number;
   };
   return build::is_exit_of_missing_program(number_after("ended with exit code ")) ||
-         base::comes_from_others(number_after("killed by signal "));
+         system::comes_from_others(number_after("killed by signal "));
 }
 
 bool has_line_of_lack(std::string_view text) {
@@ -267,7 +267,8 @@ bool FutureRecords::look_at(std::int64_t unix_time_ms, std::string_view backend)
 std::string FutureRecords::text() const {
   if (count_ == 0) return {};
   return fmt::format("{} {} dated in the future, the newest {}, by host '{}'", count_,
-                     count_ == 1 ? "record is" : "records are", base::utc_text(newest_ms_), base::printable(host_, 80));
+                     count_ == 1 ? "record is" : "records are", system::utc_text(newest_ms_),
+                     base::printable(host_, 80));
 }
 
 }  // namespace xtune::record

@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -130,7 +130,7 @@ bool is_link(const fs::path& path) {
 }
 
 std::string refusal(const fs::path& path, Owners owners) {
-  return owners == Owners::any ? std::string() : base::why_refused(path);
+  return owners == Owners::any ? std::string() : system::why_refused(path);
 }
 
 // False: the rest of the directory cannot be read either.
@@ -287,7 +287,7 @@ struct RecordWriter::State {
   }
 
   void open() {
-    if (const std::error_code error = base::make_directories(folder)) fail("make the directory of", error.value());
+    if (const std::error_code error = system::make_directories(folder)) fail("make the directory of", error.value());
     // A process id may be reused, on this host or in another container with its name: take the next free name.
     for (int copy = 1; fd < 0; ++copy) {
       path = folder / (stem + (copy > 1 ? "." + std::to_string(copy) : "") + ".jsonl");
@@ -301,10 +301,10 @@ struct RecordWriter::State {
                  {"xtune", version},
                  {"kernel", base::printable(kernel)},
                  {"arch", base::printable(arch)},
-                 {"host", base::printable(base::host_name())},
+                 {"host", base::printable(system::host_name())},
                  {"pid", getpid()},
                  {"attempt", base::printable(attempt)}};
-    if (const std::string scope = base::pid_scope(); !scope.empty()) json["pid_scope"] = scope;
+    if (const std::string scope = system::pid_scope(); !scope.empty()) json["pid_scope"] = scope;
     return with_checksum(json.dump()) + "\n";
   }
 
@@ -368,7 +368,7 @@ struct RecordWriter::State {
 RecordWriter::RecordWriter(fs::path store, const std::string& arch, const std::string& kernel, std::string attempt)
     : state_(std::make_unique<State>(store)) {
   state_->folder = store / "records" / path_component(arch) / path_component(kernel);
-  state_->stem = path_component(base::host_name() + "-" + std::to_string(getpid()) + "-" + attempt);
+  state_->stem = path_component(system::host_name() + "-" + std::to_string(getpid()) + "-" + attempt);
   state_->path = state_->folder / (state_->stem + ".jsonl");
   state_->arch = arch;
   state_->kernel = kernel;
@@ -473,7 +473,7 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
   std::vector<Unreadable> unreadable;
   const fs::path folder = store / "records" / path_component(arch) / path_component(kernel);
   for (const fs::path& above : {folder.parent_path().parent_path(), folder.parent_path()})
-    if (std::string why = base::why_refused(above); !why.empty()) {
+    if (std::string why = system::why_refused(above); !why.empty()) {
       warnings.push_back(Unreadable{above, std::move(why)}.text());
       return files;
     }

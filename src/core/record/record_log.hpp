@@ -65,7 +65,7 @@ struct Unreadable {
 };
 
 enum class Owners {
-  trusted,  ///< entries that others can change count as unreadable (base/trust.hpp)
+  trusted,  ///< entries that others can change count as unreadable (system/trust.hpp)
   any,      ///< a store that the user named as a source
 };
 

@@ -7,7 +7,6 @@
 #include <random>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/named.hpp"
 #include "core/build/cache.hpp"
@@ -18,6 +17,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/spec/section.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {

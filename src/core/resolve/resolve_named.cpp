@@ -63,7 +63,7 @@ std::string CandidateResolver::State::digest_of(const fs::path& path, FileKind k
 
 std::string CandidateResolver::State::call_files_text(const device::ProgramCall& call) {
   const std::lock_guard lock(mutex);
-  base::Environment for_loader;
+  system::Environment for_loader;
   std::string told;
   for (const auto& [name, text] : call.environment) {
     if (!name.starts_with("LD_")) continue;

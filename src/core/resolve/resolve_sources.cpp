@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/shell_words.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/device/program_call.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/spec/process_spec.hpp"
+#include "system/files.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::resolve {
 
@@ -49,7 +49,7 @@ std::string known_text(const spec::CommandWord& word) {
 std::vector<std::string> known_words(const spec::ProcessSpec& process) {
   std::vector<std::string> words;
   for (const spec::CommandWord* word : process.build.texts()) words.push_back(known_text(*word));
-  if (process.build.shell) words = base::shell_words(words.front());
+  if (process.build.shell) words = system::shell_words(words.front());
   return words;
 }
 
@@ -68,7 +68,7 @@ build::IncludeOptions include_paths(const spec::ProcessSpec& process) {
 std::string build_program(const spec::ProcessSpec& process) {
   const std::string text = process.build.program();
   if (text.empty() || text.find("{out}") != text.npos || text.find("{tmp}") != text.npos) return {};
-  return base::find_program(device::from_call_text(text, {}), process.folder);
+  return system::find_program(device::from_call_text(text, {}), process.folder);
 }
 
 }  // namespace

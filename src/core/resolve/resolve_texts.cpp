@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/value.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {
@@ -104,7 +104,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Co
   const space::Lookup names = state_->lookup(config);
   const std::int64_t memory_bytes = state_->device.memory_bytes;
   const std::uint64_t limit =
-      memory_bytes > 0 ? static_cast<std::uint64_t>(memory_bytes) : base::machine_memory_bytes();
+      memory_bytes > 0 ? static_cast<std::uint64_t>(memory_bytes) : system::machine_memory_bytes();
   for (const ScratchTexts& texts : state_->buffers.scratch) {
     const spec::ArgSpec& argument = *texts.argument;
     validate::ArgumentLayout layout{

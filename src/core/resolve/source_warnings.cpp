@@ -9,12 +9,12 @@
 #include <set>
 #include <string_view>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
+#include "system/files.hpp"
 
 namespace xtune::resolve {
 namespace {
@@ -105,7 +105,7 @@ void warn_of_reference(const spec::Spec& spec, const std::optional<Names>& kerne
   if (reference.kind != spec::ReferenceSpec::Kind::command) return;
   const spec::Text& program = reference.command.front();
   if (program.text.find_first_of("{}") == std::string::npos &&
-      base::find_program(program.text, spec.path.parent_path()).empty())
+      system::find_program(program.text, spec.path.parent_path()).empty())
     warnings.push_back(fmt::format("{}: the reference command's program '{}' is not {}", spec::to_string(program.at),
                                    base::printable(program.text, 80),
                                    program.text.find('/') == std::string::npos

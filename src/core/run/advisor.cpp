@@ -10,12 +10,12 @@
 #include <variant>
 
 #include "base/json_text.hpp"
-#include "base/shell_words.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
 #include "core/record/record.hpp"
 #include "core/spec/template_text.hpp"
+#include "system/shell_words.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -153,7 +153,7 @@ std::uint64_t share_of(double share, std::uint64_t count) {
 
 }  // namespace
 
-Advisor::Advisor(const RunContext& run, base::EventLoop& loop, Listeners listeners)
+Advisor::Advisor(const RunContext& run, system::EventLoop& loop, Listeners listeners)
     : run_(run), loop_(loop), listeners_(std::move(listeners)) {}
 
 Advisor::~Advisor() = default;
@@ -182,28 +182,29 @@ void Advisor::ask() {
   for (auto& [proposal, reason] : refused_) question["refused"].push_back({{"config", proposal}, {"reason", reason}});
   refused_.clear();
   question["records"] = advisor_records(run_, listeners_.results());
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.cwd = run_.spec.path.parent_path().string();
   options.stdin_text = question.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   options.timeout_ms = static_cast<std::uint64_t>(std::ceil(spec.timeout_s * 1e3));
   options.output_limit_bytes = longest_answer;
   options.stderr_limit_bytes = longest_stderr;
   try {
-    command_ = std::make_unique<base::RunningCommand>(loop_, spec.command, options, [this](base::CommandResult ended) {
-      command_.reset();
-      take(ended);
-    });
-  } catch (const base::CannotStart& failure) {
+    command_ =
+        std::make_unique<system::RunningCommand>(loop_, spec.command, options, [this](system::CommandResult ended) {
+          command_.reset();
+          take(ended);
+        });
+  } catch (const system::CannotStart& failure) {
     give_up(failure.what());
   }
 }
 
-void Advisor::take(const base::CommandResult& ended) {
+void Advisor::take(const system::CommandResult& ended) {
   if (ended.timed_out)
     return give_up(fmt::format("it did not answer in {} ([search] advisor_timeout_s)",
                                base::human_seconds(run_.spec.search.advisor->timeout_s)));
   if (!ended.ok())
-    return give_up("it " + base::describe_end(ended.exit_code, ended.signal, base::last_line(ended.stderr_text)));
+    return give_up("it " + system::describe_end(ended.exit_code, ended.signal, base::last_line(ended.stderr_text)));
   if (ended.stdout_text.size() >= longest_answer) return give_up("its answer is longer than 4 MiB");
   const nlohmann::json answer = base::read_json(ended.stdout_text);
   if (!answer.is_array())
@@ -244,7 +245,7 @@ void Advisor::refuse(std::uint64_t index) {
 void Advisor::give_up(const std::string& why) {
   given_up_ = true;
   run_.observer.on_warning(fmt::format("the advisor {}: {}; the search goes on without it",
-                                       base::printable(base::command_line(run_.spec.search.advisor->command), 200),
+                                       base::printable(system::command_line(run_.spec.search.advisor->command), 200),
                                        why));
 }
 
@@ -265,7 +266,7 @@ bool Advisor::proposed(std::uint64_t index) {
   return true;
 }
 
-std::unique_ptr<Advisor> make_advisor(const RunContext& run, base::EventLoop& loop, bool learns,
+std::unique_ptr<Advisor> make_advisor(const RunContext& run, system::EventLoop& loop, bool learns,
                                       Advisor::Listeners listeners) {
   if (!run.spec.search.advisor || !run.options.only.empty()) return nullptr;
   if (learns && !run.options.peers) return std::make_unique<Advisor>(run, loop, std::move(listeners));

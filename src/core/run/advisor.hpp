@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/subprocess.hpp"
 #include "core/run/run_context.hpp"
+#include "system/subprocess.hpp"
 
 namespace xtune::run {
 
@@ -28,7 +28,7 @@ class Advisor {
     std::function<const std::vector<record::Record>&()> results = {};  ///< of the evaluated configurations
   };
   /// The spec has an advisor. The references must outlive it.
-  Advisor(const RunContext& run, base::EventLoop& loop, Listeners listeners);
+  Advisor(const RunContext& run, system::EventLoop& loop, Listeners listeners);
   ~Advisor();
   Advisor(const Advisor&) = delete;
   Advisor& operator=(const Advisor&) = delete;
@@ -46,15 +46,15 @@ class Advisor {
   bool is_due() const;
   std::uint64_t wanted() const;
   void ask();
-  void take(const base::CommandResult& ended);
+  void take(const system::CommandResult& ended);
   void take_proposal(const nlohmann::json& proposal);
   void refuse(const nlohmann::json& proposal, const std::string& reason);
   void give_up(const std::string& why);
 
   const RunContext& run_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   const Listeners listeners_;
-  std::unique_ptr<base::RunningCommand> command_;
+  std::unique_ptr<system::RunningCommand> command_;
   bool given_up_ = false;
   std::uint64_t asked_at_ = 0;   ///< number of evaluated configurations at the last question
   std::uint64_t asked_for_ = 0;  ///< maximum number of configurations of the answer
@@ -68,7 +68,7 @@ class Advisor {
 
 /// The advisor of a run, or nullptr: the spec has none, or this run cannot use one, with a note for the user. learns:
 /// of the strategy.
-std::unique_ptr<Advisor> make_advisor(const RunContext& run, base::EventLoop& loop, bool learns,
+std::unique_ptr<Advisor> make_advisor(const RunContext& run, system::EventLoop& loop, bool learns,
                                       Advisor::Listeners listeners);
 
 }  // namespace xtune::run

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/record/best.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record.hpp"
 #include "core/record/spec_fit.hpp"
+#include "system/files.hpp"
 
 namespace xtune::run {
 namespace {
@@ -189,7 +189,7 @@ bool Audit::tune(std::size_t number, std::uint64_t repeat, const target::Target&
   AuditedCase& one = cases_.at(number);
   spec::Spec spec = spec_;
   if (!settings_.same_seed) spec.search.seed += repeat;
-  const base::TemporaryDirectory scratch;
+  const system::TemporaryDirectory scratch;
   const TuneOptions chosen = options(scratch.path());
   const TuneResult result = run::tune(spec, one.problem, target, chosen, services, observer);
   if (result.interrupted) return false;
@@ -212,7 +212,7 @@ bool Audit::compare(std::size_t number, const target::Target& target, const Tune
   AuditedCase& one = cases_.at(number);
   spec::Spec spec = spec_;
   spec.search.seconds.reset();
-  const base::TemporaryDirectory scratch;
+  const system::TemporaryDirectory scratch;
   TuneOptions chosen = options(scratch.path());
   chosen.only = configs_to_compare(one);
   chosen.compare = chosen.fresh = true;

@@ -20,7 +20,7 @@ std::optional<std::int64_t> shared_bytes(const SweptConfig& swept) {
 
 CompileSweep::CompileSweep(const spec::Spec& spec, const space::Space& space,
                            const resolve::CandidateResolver& resolver, std::string backend, std::filesystem::path store,
-                           base::EventLoop& loop, CompileService& compiler)
+                           system::EventLoop& loop, CompileService& compiler)
     : spec_(spec),
       space_(space),
       resolver_(resolver),

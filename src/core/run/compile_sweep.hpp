@@ -37,7 +37,7 @@ class CompileSweep {
  public:
   /// All references except the texts must outlive it.
   CompileSweep(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
-               std::string backend, std::filesystem::path store, base::EventLoop& loop, CompileService& compiler);
+               std::string backend, std::filesystem::path store, system::EventLoop& loop, CompileService& compiler);
 
   /// One answer for each index, in their order. Checks `stopped` after each turn of the loop; if it is true, jobs in
   /// progress are cancelled. Throws the errors of the event loop, such as Error(unsupported) for an architecture that
@@ -53,7 +53,7 @@ class CompileSweep {
   const resolve::CandidateResolver& resolver_;
   std::string backend_;
   std::filesystem::path store_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   CompileService& compiler_;
   std::size_t outstanding_ = 0;
   std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by key of the artifact

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/chosen_store.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/tuner.hpp"
 #include "core/store/store_view.hpp"
+#include "system/chosen_store.hpp"
 
 namespace xtune::run {
 
@@ -29,7 +29,7 @@ class TuningJob {
  public:
   /// settings: TuneOptions of every run, except scratch, attempt and records. kept: what settings.store keeps; for the
   /// rest each run has a store in its scratch directory.
-  TuningJob(TuneOptions settings, base::Kept kept) : settings_(std::move(settings)), kept_(kept) {}
+  TuningJob(TuneOptions settings, system::Kept kept) : settings_(std::move(settings)), kept_(kept) {}
 
   /// Options of the next run. scratch: for its problem. The options are valid as long as this object.
   TuneOptions next_run(const spec::Spec& spec, const target::Target& target, const std::filesystem::path& scratch);
@@ -41,7 +41,7 @@ class TuningJob {
 
  private:
   const TuneOptions settings_;
-  const base::Kept kept_;
+  const system::Kept kept_;
   std::set<std::string> attempts_;
   std::optional<bool> busy_;
   std::map<std::string, store::GrowingRecords> records_;  ///< by architecture

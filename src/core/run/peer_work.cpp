@@ -141,7 +141,7 @@ constexpr std::uint64_t numbers_a_look = 1000;
 
 }  // namespace
 
-PeerWork::PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, OutcomeHandler& outcomes,
+PeerWork::PeerWork(const RunContext& run, Peers& peers, system::EventLoop& loop, OutcomeHandler& outcomes,
                    WorkerTotals& totals, std::function<void(const TrialPtr& trial)> take_over)
     : run_(run),
       peers_(peers, [&run](const std::string& text) { run.observer.on_warning(text); }),

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/event_loop.hpp"
 #include "base/random.hpp"
 #include "core/run/outcome_handler.hpp"
 #include "core/run/peers.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/search_path.hpp"
 #include "core/search/strategy.hpp"
+#include "system/event_loop.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -90,7 +90,7 @@ class LeavablePeers final : public Peers {
 class PeerWork {
  public:
   /// take_over: called for a trial of another process that this one must do after all. The references must outlive it.
-  PeerWork(const RunContext& run, Peers& peers, base::EventLoop& loop, OutcomeHandler& outcomes, WorkerTotals& totals,
+  PeerWork(const RunContext& run, Peers& peers, system::EventLoop& loop, OutcomeHandler& outcomes, WorkerTotals& totals,
            std::function<void(const TrialPtr& trial)> take_over);
 
   /// For a search that does not learn: each process takes its own path through the same sequence, which must outlive
@@ -126,14 +126,14 @@ class PeerWork {
   };
   const RunContext& run_;
   LeavablePeers peers_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   OutcomeHandler& outcomes_;
   WorkerTotals& totals_;
   const std::function<void(const TrialPtr& trial)> take_over_;
   std::vector<Elsewhere> elsewhere_;
   const search::Sequence* sequence_ = nullptr;
   std::optional<BlockWalk> blocks_;
-  base::EventLoop::Watch next_look_, next_turn_;
+  system::EventLoop::Watch next_look_, next_turn_;
 };
 
 }  // namespace xtune::run

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
@@ -15,6 +14,7 @@
 #include "core/spec/template_text.hpp"
 #include "core/validate/builtin.hpp"
 #include "core/validate/check_kernel.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -124,7 +124,7 @@ void ProblemSetup::make_reference(std::function<void(Reference)> done) {
 void ProblemSetup::prepare() {
   if (std::exchange(begun_, true)) return;
   if (run_.spec.process && run_.spec.process->build.given())
-    build::require_programs_allowed(run_.options.scratch.empty() ? base::temporary_folder() : run_.options.scratch);
+    build::require_programs_allowed(run_.options.scratch.empty() ? system::temporary_folder() : run_.options.scratch);
   struct Compiled {
     std::optional<Reference> reference;
     std::optional<CheckKernel> check_kernel;

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
 #include "core/record/record_check.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
+#include "system/processes.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -64,7 +64,7 @@ void RecordKeeper::follow_speed(const measure::Summary& first, const measure::Su
 void RecordKeeper::stamp(record::Record& record) {
   if (run_.resolver.reference_changed())
     if (const auto config = run_.space.ordered(record.config)) run_.set_keys(record, *config, record.artifact_key);
-  record.host = base::host_name();
+  record.host = system::host_name();
   record.attempt = run_.options.attempt;
   record.unix_time_ms = stamps_.next(store::KeyDigest(record.key));
   record.reference = record.outcome == Outcome::ok ? reference_ : std::nullopt;

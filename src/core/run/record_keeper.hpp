@@ -7,13 +7,13 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/clock.hpp"
 #include "core/build/shortage.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 #include "core/run/run_context.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/index.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::run {
 
@@ -29,14 +29,14 @@ bool answers_under_limits(const record::Record& record, const spec::Spec& spec);
 /// even if the clock goes back, or was ahead when an earlier run wrote its records.
 class TimeStamps {
  public:
-  explicit TimeStamps(base::Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
+  explicit TimeStamps(system::Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
 
   void learn(const store::KeyDigest& key, std::int64_t unix_time_ms);
   /// Unix time in ms: the clock's, but at least the last stamp, and after all records of the key.
   std::int64_t next(const store::KeyDigest& key);
 
  private:
-  base::Clock& clock_;
+  system::Clock& clock_;
   const std::int64_t start_ms_;
   std::int64_t last_ms_;
   std::unordered_map<store::KeyDigest, std::int64_t, store::KeyDigestHash>

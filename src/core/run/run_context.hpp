@@ -59,7 +59,7 @@ struct RunContext {
   /// parallel: maximum number of compilers at once; devices: number of devices that measure. poll: as in Space. The
   /// references must outlive this.
   RunContext(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
-             std::size_t parallel, std::size_t devices, base::Clock& clock, TuneObserver& observer,
+             std::size_t parallel, std::size_t devices, system::Clock& clock, TuneObserver& observer,
              const std::function<void()>& poll);
   RunContext(const RunContext&) = delete;
   RunContext& operator=(const RunContext&) = delete;
@@ -68,7 +68,7 @@ struct RunContext {
   const Bindings& problem;
   const target::Target& target;
   const TuneOptions& options;
-  base::Clock& clock;
+  system::Clock& clock;
   TuneObserver& observer;
   const space::Space space;
   const resolve::CandidateResolver resolver;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/deadline.hpp"
 #include "core/run/advisor.hpp"
 #include "core/run/bench_queue.hpp"
 #include "core/run/compile_queue.hpp"
@@ -19,6 +18,7 @@
 #include "core/run/problem_setup.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/search_path.hpp"
+#include "system/deadline.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -67,7 +67,7 @@ class StopConditions {
   static constexpr double share_of_search = 0.9;
 
   /// seconds: of the whole run; unset: no limit. drain may be null. The references must outlive this.
-  StopConditions(base::Clock& clock, std::optional<double> seconds, const std::atomic<bool>& stop,
+  StopConditions(system::Clock& clock, std::optional<double> seconds, const std::atomic<bool>& stop,
                  const std::atomic<bool>* drain)
       : clock_(clock), start_ns_(clock.now_ns()), seconds_(seconds), stop_(stop), drain_(drain) {}
 
@@ -82,7 +82,7 @@ class StopConditions {
   bool cut_search() { return !search_cut_ && (search_cut_ = time_is_up(share_of_search)); }
 
  private:
-  base::Clock& clock_;
+  system::Clock& clock_;
   const std::int64_t start_ns_;
   const std::optional<double> seconds_;
   const std::atomic<bool>& stop_;
@@ -128,7 +128,7 @@ class Tuning {
   TuneResult result(bool done);
 
   StopConditions stops_;
-  base::EventLoop& loop_;
+  system::EventLoop& loop_;
   const RunContext run_;
   WorkerTotals totals_;
   RecordKeeper keeper_;
@@ -180,7 +180,7 @@ void Tuning::stop_where_asked() {
 }
 
 TuneResult Tuning::go() {
-  std::vector<base::Deadline> alarms;
+  std::vector<system::Deadline> alarms;
   if (const auto& seconds = run_.spec.search.seconds)
     for (const double share : {StopConditions::share_of_search, 1.0})
       alarms.emplace_back(loop_, std::max(0.0, share * *seconds) + 1e-3, 0, [](bool) {});

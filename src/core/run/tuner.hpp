@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "base/event_loop.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/run/peers.hpp"
 #include "core/run/services.hpp"
 #include "core/spec/spec.hpp"
 #include "core/target/target.hpp"
+#include "system/clock.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::store {
 class GrowingRecords;
@@ -33,7 +33,7 @@ struct TuneOptions {
   bool fresh = false;         ///< measure configurations again that the store has results for
   bool transfer = true;       ///< use records of other devices and problems to guide the search
   bool retry_failed = false;  ///< try stored crashes and timeouts again
-  /// Other programs use the CPUs that measure (base/machine.hpp): tainted results are not measured again now.
+  /// Other programs use the CPUs that measure (system/machine.hpp): tainted results are not measured again now.
   bool busy = false;
   std::size_t top = 1;  ///< number of best configurations that are measured in full, despite the race
   /// Once it is true no new work is started: running measurements are finished and kept, and the run ends.
@@ -128,10 +128,10 @@ struct TuneResult {
 
 /// The services of a run. The references must outlive it.
 struct TuneServices {
-  base::EventLoop& loop;
+  system::EventLoop& loop;
   CompileService& compiler;
   std::vector<BenchService*> benches;  ///< for target.device, then for each of target.further
-  base::Clock& clock;
+  system::Clock& clock;
   const std::atomic<bool>& stop;
 };
 

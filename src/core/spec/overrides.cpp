@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 
-#include "base/files.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
@@ -14,6 +13,7 @@
 #include "core/spec/reader.hpp"
 #include "core/spec/suite.hpp"
 #include "core/spec/template_text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::spec {
@@ -302,7 +302,7 @@ std::optional<Suite> load_suite(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > largest_suite)
     return std::nullopt;
-  return parse_suite(base::read_if_there(path, largest_suite), path.string(),
+  return parse_suite(system::read_if_there(path, largest_suite), path.string(),
                      std::filesystem::absolute(path).parent_path());
 }
 

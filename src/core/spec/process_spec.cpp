@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/named.hpp"
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/section.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::spec {
 
@@ -265,10 +265,10 @@ void find_launch_only(const Reader& reader, const TomlNode& process, const Proce
 void add_sources(const Reader& reader, const TomlNode& item, ProcessSpec& spec) {
   const std::string name = reader.text(item, "process.sources");
   std::error_code error;
-  if (!reader.check_files || !base::is_pattern(name) || std::filesystem::exists(reader.base_dir / name, error))
+  if (!reader.check_files || !system::is_pattern(name) || std::filesystem::exists(reader.base_dir / name, error))
     return spec.sources.push_back(reader.existing_file(item, "process.sources"));
   const std::size_t before = spec.sources.size();
-  for (const std::string& match : base::files_matching(name, reader.base_dir)) {
+  for (const std::string& match : system::files_matching(name, reader.base_dir)) {
     const std::filesystem::path path = (reader.base_dir / match).lexically_normal();
     const bool known = std::find(spec.sources.begin(), spec.sources.end(), path) != spec.sources.end();
     if (std::filesystem::is_regular_file(path, error) && !known) spec.sources.push_back(path);

@@ -5,13 +5,13 @@
 #include <set>
 #include <unordered_set>
 
-#include "base/files.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/configs_csv.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
+#include "system/files.hpp"
 
 namespace xtune::spec {
 
@@ -264,7 +264,8 @@ void read_configs(Reader& reader, const TomlNode& space, const TomlNode& configs
   const std::filesystem::path path = reader.existing_file(configs, "space.configs");
   reader.spec.configs_at = reader.document.at(configs.at);
   if (reader.check_files)
-    reader.spec.configs = parse_configs(base::read_file(path, largest_configs), path.string(), reader.spec.parameters);
+    reader.spec.configs =
+        parse_configs(system::read_file(path, largest_configs), path.string(), reader.spec.parameters);
 }
 
 }  // namespace

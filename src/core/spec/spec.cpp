@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::spec {
@@ -154,12 +154,12 @@ Spec load_spec(const std::filesystem::path& path, const SpecOptions& options) {
   if (!error && bytes > largest_spec)
     throw Error(ErrorKind::invalid_spec,
                 path.string() + ": " + std::to_string(bytes) + " bytes are too many for a spec (at most 4 MiB)");
-  const std::string text = base::read_file(path, largest_spec);
+  const std::string text = system::read_file(path, largest_spec);
   return parse_spec(text, path.string(), std::filesystem::absolute(path).parent_path(), options);
 }
 
 SourceText read_source(const Spec& spec, const std::filesystem::path& path) {
-  if (!spec.kernel.code || path != spec.kernel.source) return {path, base::read_file(path)};
+  if (!spec.kernel.code || path != spec.kernel.source) return {path, system::read_file(path)};
   const Text& code = *spec.kernel.code;
   return {path, code.text, code.escaped || code.at.line == 0 ? 1 : code.at.line};
 }

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/shell_words.hpp"
 #include "core/device/program_call.hpp"
 #include "core/space/value.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::spec {
 
@@ -385,7 +385,7 @@ std::string ShellText::expand(const space::Lookup& lookup) const {
   each_part(
       word_.text(), lookup, [&](const std::string& plain) { line += device::to_call_text(plain); },
       [&](const std::string& place) { line += place == "out" ? "\"$XTUNE_OUT\"" : "\"$XTUNE_TMP\""; },
-      [&](const std::string& value) { line += device::to_call_text(base::shell_quoted(value)); });
+      [&](const std::string& value) { line += device::to_call_text(system::shell_quoted(value)); });
   return line;
 }
 

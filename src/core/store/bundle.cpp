@@ -8,16 +8,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "system/files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -119,7 +119,7 @@ BundleReport write_bundle(const fs::path& store, const fs::path& path, const Win
                        {"index_bytes", index_text.size()},
                        {"index_sha256", base::sha256(index_text)}};
   const std::string text = header.dump() + "\n" + index_text + data;
-  base::write_output_file(path, text);
+  system::write_output_file(path, text);
   report.bytes = text.size();
   return report;
 }
@@ -128,10 +128,10 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
   const auto fail = [&](const std::string& why) {
     return Error(ErrorKind::io, base::printable(path_.string()) + " is not a bundle of xtune, or is damaged: " + why);
   };
-  base::require_unwritable(path_);
+  system::require_unwritable(path_);
   std::error_code error;
   const std::uint64_t size = fs::file_size(path_, error);
-  const std::string start = base::read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));
+  const std::string start = system::read_file_part(path_, 0, error ? 0 : std::min<std::uint64_t>(size, longest_header));
   const std::size_t newline = start.find('\n');
   if (newline == std::string::npos) throw fail("it does not begin with a header line");
   try {
@@ -143,7 +143,7 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
                               base::printable(path_.string()), written, bundle_version));
     const std::uint64_t index_bytes = header.at("index_bytes"), begin = newline + 1;
     if (index_bytes > size - begin) throw fail("it is cut off");
-    const std::string text = base::read_file_part(path_, begin, index_bytes);
+    const std::string text = system::read_file_part(path_, begin, index_bytes);
     if (header.at("index_sha256") != base::sha256(text)) throw fail("its index is not the one that was written");
     const std::uint64_t data = begin + index_bytes;
     header_ = start.substr(0, newline);
@@ -157,7 +157,7 @@ Bundle::Bundle(fs::path path) : path_(std::move(path)) {
     for (const Json& part : index.at("records")) {
       Part name{part.at("arch"), part.at("kernel")};
       const Place place = place_of(part);
-      if (part.at("sha256") != base::sha256(base::read_file_part(path_, place.offset, place.bytes)))
+      if (part.at("sha256") != base::sha256(system::read_file_part(path_, place.offset, place.bytes)))
         throw fail("the records of " + base::printable(name.kernel, 80) + " are not those that were packed");
       if (!records_.emplace(std::pair(name.arch, name.kernel), place).second)
         throw fail("it lists the records of " + base::printable(name.kernel, 80) + " on " +
@@ -208,7 +208,7 @@ BundledSpec Bundle::spec(const std::string& kernel) const {
     if (!is_inner_path(name))
       throw Error(ErrorKind::io,
                   bundle + " names a file '" + base::printable(name, 80) + "', which may lead elsewhere");
-    std::string text = base::read_file_part(path_, file.place.offset, file.place.bytes);
+    std::string text = system::read_file_part(path_, file.place.offset, file.place.bytes);
     if (base::sha256(text) != file.sha256)
       throw Error(ErrorKind::io,
                   bundle + ": its file " + base::printable(name, 80) + " is not the one that was packed");
@@ -232,7 +232,7 @@ std::string Bundle::records(const Part& part) const {
     throw Error(ErrorKind::invalid_argument, base::printable(path_.string()) + " has no records of " +
                                                  base::printable(part.kernel, 80) + " on " +
                                                  base::printable(part.arch, 80));
-  return base::read_file_part(path_, found->second.offset, found->second.bytes);
+  return system::read_file_part(path_, found->second.offset, found->second.bytes);
 }
 
 record::RecordSet Bundle::record_set(const std::string& arch, const std::string& kernel) const {
@@ -256,7 +256,7 @@ std::optional<build::Artifact> Bundle::artifact(const std::string& key) const {
   if (found == artifacts_.end()) return std::nullopt;
   const Packed& packed = found->second;
   return build::checked_artifact(key, packed.metadata,
-                                 base::read_file_part(path_, packed.place.offset, packed.place.bytes));
+                                 system::read_file_part(path_, packed.place.offset, packed.place.bytes));
 }
 
 // What a bundle contains, and what is taken from it, as one hash each.
@@ -279,11 +279,11 @@ std::string Bundle::digest() const {
     return Error(ErrorKind::io, base::printable(path_.string()) + ": it has no digest: " + why);
   };
   const std::uint64_t index_begin = header_.size() + 1;
-  if (base::read_file_part(path_, 0, index_begin) != header_ + "\n") throw fail("it has changed since it was opened");
+  if (system::read_file_part(path_, 0, index_begin) != header_ + "\n") throw fail("it has changed since it was opened");
   const nlohmann::json header = nlohmann::json::parse(header_);
   if (header.dump() != header_ || header.size() != 4 || !header.contains("xtune"))
     throw fail("its first line is not as xtune writes it");
-  if (header.at("index_sha256") != base::sha256(base::read_file_part(path_, index_begin, data_ - index_begin)))
+  if (header.at("index_sha256") != base::sha256(system::read_file_part(path_, index_begin, data_ - index_begin)))
     throw fail("it has changed since it was opened");
   std::vector<Place> places;
   nlohmann::json contents = {{"xtune_bundle", header.at("xtune_bundle")}, {"xtune", header.at("xtune")}};

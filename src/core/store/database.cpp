@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
-#include "base/trust.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
+#include "system/trust.hpp"
 
 namespace xtune::store {
 namespace {
@@ -111,13 +111,13 @@ bool is_local(const fs::path& path) {
 }
 
 fs::path index_folder() try {
-  if (base::kept_in_store() != base::Kept::all) return {};
-  const fs::path temporary = base::temporary_folder() / fmt::format("xtune-{}", ::geteuid());
-  for (const fs::path& place : {base::default_store(), temporary}) try {
+  if (system::kept_in_store() != system::Kept::all) return {};
+  const fs::path temporary = system::temporary_folder() / fmt::format("xtune-{}", ::geteuid());
+  for (const fs::path& place : {system::default_store(), temporary}) try {
       if (!is_local(place)) continue;
-      if (place == temporary) base::make_private_directory(place);
-      if (base::make_directories(place) || !base::why_refused(place).empty()) continue;
-      base::make_private_directory(place / "index");
+      if (place == temporary) system::make_private_directory(place);
+      if (system::make_directories(place) || !system::why_refused(place).empty()) continue;
+      system::make_private_directory(place / "index");
       return place / "index";
     } catch (const Error&) {  // the next one
     }

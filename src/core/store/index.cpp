@@ -24,14 +24,14 @@
 #include <utility>
 #include <variant>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/parallel.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
 #include "core/store/database.hpp"
+#include "system/files.hpp"
+#include "system/parallel.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::store {
@@ -148,7 +148,7 @@ std::string config_text(const StoredConfig& config) { return space::bindings_tex
 Bindings config_bindings(const StoredConfig& config) { return decode_bindings(config.names(), config.values()); }
 
 record::Record read_record(const StoredConfig& config) try {
-  const std::string line = base::read_file_part(config.block->source->path, config.offset(), config.bytes);
+  const std::string line = system::read_file_part(config.block->source->path, config.offset(), config.bytes);
   record::RecordLine read = record::read_record_line(line);
   if (read.kind != record::RecordLine::Kind::record || KeyDigest(read.record->key) != config.key) {
     discard_index(*config.block->source);
@@ -666,8 +666,8 @@ class Index {
     add_text_ = &add_text;
     while (!pieces.empty()) {
       const std::size_t count = std::min(at_once, pieces.size());
-      base::for_each_index(count, options_.threads,
-                           [&](std::size_t i) { parse(set_.sources[pieces[i].source], pieces[i]); });
+      system::for_each_index(count, options_.threads,
+                             [&](std::size_t i) { parse(set_.sources[pieces[i].source], pieces[i]); });
       for (std::size_t i = 0; i < count; ++i) {
         insert(pieces.front(), add_block, add_warning);
         pieces.pop_front();

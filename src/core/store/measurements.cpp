@@ -9,7 +9,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_sources.hpp"
 #include "core/record/best.hpp"
@@ -18,6 +17,7 @@
 #include "core/store/bundle.hpp"
 #include "core/store/layout.hpp"
 #include "core/store/ranked_groups.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -131,7 +131,7 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
                [&](std::vector<Valid> valid, const std::vector<record::RecordSource>& sources) {
                  const StoredConfig& best = *valid.front().row;
                  record::Record& record = valid.front().record;
-                 std::string line = base::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
+                 std::string line = system::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
                  winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
                });
   const auto rank = [](const Winner& winner) {
@@ -244,7 +244,7 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
     for (const record::RecordSource& source : sources) {
       record::RecordSet set;
       try {
-        set = record::parse_records(source.name, base::read_file(source.path, any_size));
+        set = record::parse_records(source.name, system::read_file(source.path, any_size));
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::io) throw;
         warnings.emplace_back(error.what());

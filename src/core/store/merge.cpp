@@ -7,16 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/manifest.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/layout.hpp"
+#include "system/files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -44,7 +44,7 @@ class StoreSource final : public MergeSource {
       try {
         if (!pass_over(record::link_on_the_way(store_, file.path), warnings)) {
           visit({file.arch, file.kernel}, base::printable(file.path.string()),
-                base::read_file(file.path, longest_source_file));
+                system::read_file(file.path, longest_source_file));
           continue;
         }
       } catch (const Error& error) {
@@ -63,10 +63,10 @@ class StoreSource final : public MergeSource {
   }
 
   Packed artifact(const std::string& key) override {
-    Packed packed{base::read_file(cache_.entry_path(key, "json"), longest_source_file), "", ""};
-    packed.image = base::read_file(cache_.entry_path(key, build::artifact_format(key, packed.metadata)));
+    Packed packed{system::read_file(cache_.entry_path(key, "json"), longest_source_file), "", ""};
+    packed.image = system::read_file(cache_.entry_path(key, build::artifact_format(key, packed.metadata)));
     try {
-      packed.source = base::read_file(cache_.source_path(key));
+      packed.source = system::read_file(cache_.source_path(key));
     } catch (const Error&) {  // a store without sources works as well
     }
     return packed;
@@ -121,7 +121,7 @@ std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
       !fs::exists(fs::symlink_status(path / "artifacts", error)))
     throw Error(ErrorKind::invalid_argument,
                 base::printable(path.string()) + " is not a store: it has neither records nor artifacts");
-  base::require_unwritable(path);
+  system::require_unwritable(path);
   return std::make_unique<StoreSource>(path);
 }
 
@@ -149,7 +149,7 @@ class Merge {
     for (const RecordFile& file : layout.records) {
       const auto place = fresh.find({file.arch, file.kernel});
       if (place != fresh.end())
-        each_record("", base::read_file(file.path, longest_merged_file), false,
+        each_record("", system::read_file(file.path, longest_merged_file), false,
                     [&](const std::string& line) { place->second.erase(line); });
     }
     for (const auto& [folder, lines] : fresh) left += lines.size();
@@ -200,7 +200,7 @@ class Merge {
     const fs::path place = store_ / "records" / folder.first / folder.second,
                    path = place / ("merged-" + base::sha256(text).substr(0, 32) + ".jsonl");
     if (is_refused(place, lines.size())) return;
-    base::write_file_atomically(path, text);
+    system::write_file_atomically(path, text);
     report_.records += lines.size();
   }
 
@@ -224,7 +224,7 @@ class Merge {
         const auto rank = [](const build::Artifact& one, const std::string& text) {
           return std::pair(base::sha256(one.image), text);
         };
-        if (rank(*known, base::read_file(ours_.entry_path(key, "json"), longest_merged_file)) <=
+        if (rank(*known, system::read_file(ours_.entry_path(key, "json"), longest_merged_file)) <=
             rank(artifact, packed.metadata)) {
           ++report_.known_artifacts;
           return;
@@ -247,9 +247,9 @@ class Merge {
     if (!right && !packed.source.empty())
       warn("skipped: the source of artifact " + artifact.key + ": it is not the one that was stored");
     failed_to_write_ = true;
-    base::write_file_atomically(image, artifact.image);
-    if (right && !packed.source.empty()) base::write_file_atomically(source, packed.source);
-    base::write_file_atomically(ours_.entry_path(artifact.key, "json"), packed.metadata);
+    system::write_file_atomically(image, artifact.image);
+    if (right && !packed.source.empty()) system::write_file_atomically(source, packed.source);
+    system::write_file_atomically(ours_.entry_path(artifact.key, "json"), packed.metadata);
     failed_to_write_ = false;
     if (const auto sources = build::artifact_sources(artifact.key, packed.metadata); sources.source)
       if (!is_refused(store_ / "manifests", 0))

@@ -8,9 +8,9 @@
 #include <memory>
 #include <tuple>
 
-#include "base/parallel.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::store {
 
@@ -87,7 +87,7 @@ std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned thre
   std::vector<std::pair<Key, std::uint32_t>> sorted;
   sorted.reserve(keys.size());
   for (std::uint32_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
-  base::sort_in_threads(sorted, threads);
+  system::sort_in_threads(sorted, threads);
   std::vector<std::uint32_t> places(keys.size());
   std::uint32_t place = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -147,7 +147,7 @@ ConfigGroups::~ConfigGroups() {
 template <class Work>
 void ConfigGroups::for_each(unsigned threads, const Work& work) const {
   std::vector<std::exception_ptr> failures(groups_.size());
-  base::for_each_index(groups_.size(), threads, [&](std::size_t i) {
+  system::for_each_index(groups_.size(), threads, [&](std::size_t i) {
     try {
       work(i);
     } catch (...) {
@@ -166,7 +166,7 @@ void ConfigGroups::cut(unsigned threads) {
   std::vector<std::pair<std::uint64_t, const RowBlock*>> sorted;
   for (const RowBlock& block : rows_.blocks)
     if (!block.sanitized) sorted.emplace_back(rank(block), &block);
-  base::sort_in_threads(sorted, threads);  // blocks of one group by their places, which are in the order of the rows
+  system::sort_in_threads(sorted, threads);  // blocks of one group by their places, which are in the order of the rows
   for (const auto& [key, block] : sorted) {
     if (groups_.empty() || rank(*blocks_.back()) != key)
       groups_.push_back({block->problem, block->device, blocks_.size(), blocks_.size()});

@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 
-#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "core/space/value.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::store {
 namespace {
@@ -101,7 +101,7 @@ ShapeIndex::ShapeIndex(const std::vector<const Bindings*>& problems, unsigned th
   std::vector<Asked> asked(problems.size());
   std::vector<std::vector<double>> logs((problems.size() + at_once - 1) / at_once);  // of this many problems each
   std::vector<std::uint32_t> dimensions(problems.size());
-  base::for_each_index(logs.size(), threads, [&](std::size_t part) {
+  system::for_each_index(logs.size(), threads, [&](std::size_t part) {
     for (std::size_t i = part * at_once; i < std::min(problems.size(), (part + 1) * at_once); ++i) {
       const std::size_t before = logs[part].size();
       asked[i] = ask(*problems[i]);

@@ -13,13 +13,13 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "core/record/best.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
 #include "core/store/shape_index.hpp"
+#include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -331,7 +331,7 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
     std::map<std::string, std::size_t> left_out;
   };
   std::vector<Part> parts((members.size() + block - 1) / block);
-  base::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
+  system::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
     record::Record record;
     for (const StoredConfig* row : members.subspan(i * block, std::min(block, members.size() - i * block))) {
       record.config = config_bindings(*row);

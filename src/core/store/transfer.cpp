@@ -12,16 +12,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/directory_lock.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
+#include "system/directory_lock.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
@@ -80,28 +80,28 @@ std::string last_lines(const std::string& text) {
   return end.empty() ? "it printed no message" : end;
 }
 
-base::CommandResult run(const std::vector<std::string>& argv) {
-  base::CommandOptions options;
+system::CommandResult run(const std::vector<std::string>& argv) {
+  system::CommandOptions options;
   options.env = {{"LC_ALL", "C"}};
   options.output_limit_bytes = std::uint64_t{1} << 30;
   options.stderr_limit_bytes = std::uint64_t{1} << 20;
   options.own_group = false;
-  base::CommandResult result = base::run_command(argv, options);
+  system::CommandResult result = system::run_command(argv, options);
   if (result.output_truncated)
     throw Error(ErrorKind::io, argv.front() + " printed more than 1 GiB: the list of files is not whole");
   return result;
 }
 
-[[noreturn]] void fail(const std::string& program, const std::string& place, const base::CommandResult& result) {
+[[noreturn]] void fail(const std::string& program, const std::string& place, const system::CommandResult& result) {
   throw Error(ErrorKind::io,
               fmt::format("{} with {} failed ({}); what was copied stays, and the same command "
                           "continues. Its last messages:\n{}",
-                          program, base::printable(place), base::describe_exit(result.exit_code, result.signal),
+                          program, base::printable(place), system::describe_exit(result.exit_code, result.signal),
                           last_lines(result.stderr_text)));
 }
 
 void run_or_fail(const std::vector<std::string>& argv, const std::string& place) {
-  if (const base::CommandResult result = run(argv); !result.ok()) fail(argv.front(), place, result);
+  if (const system::CommandResult result = run(argv); !result.ok()) fail(argv.front(), place, result);
 }
 
 /// The names in a file, one on a line, for options such as --files-from.
@@ -110,12 +110,12 @@ class NameList {
   explicit NameList(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names) text.append(name).append("\n");
-    base::write_output_file(path(), text);
+    system::write_output_file(path(), text);
   }
   std::string path() const { return (folder_.path() / "files").string(); }
 
  private:
-  base::TemporaryDirectory folder_;
+  system::TemporaryDirectory folder_;
 };
 
 /// The number up to the end of the text, or to a space.
@@ -137,7 +137,7 @@ class Rsync final : public Remote {
     for (const char* part : store_parts)  // itself, if it is a link
       argv.insert(argv.end(), {fmt::format("--include=/{}", part), fmt::format("--include=/{}/***", part)});
     argv.insert(argv.end(), {"--exclude=*", "--", place_});
-    const base::CommandResult result = run(argv);
+    const system::CommandResult result = run(argv);
     constexpr int partial_transfer = 23;
     if (result.exit_code == partial_transfer && result.stdout_text.empty() &&
         result.stderr_text.find("No such file or directory") != std::string::npos)
@@ -200,7 +200,7 @@ class Rclone final : public Remote {
     std::vector<std::string> argv{"rclone", "lsf", "--recursive", "--files-only", "--format=sp", "--separator= "};
     for (const char* part : store_parts) argv.push_back(fmt::format("--filter=+ /{}/**", part));
     argv.insert(argv.end(), {"--filter=- *", "--", place_});
-    const base::CommandResult result = run(argv);
+    const system::CommandResult result = run(argv);
     constexpr int directory_not_found = 3;
     if (result.exit_code == directory_not_found) return {};
     if (!result.ok()) fail("rclone", place_, result);
@@ -239,7 +239,7 @@ class Rclone final : public Remote {
 };
 
 void require_program(const std::string& program) {
-  if (base::find_program(program).empty())
+  if (system::find_program(program).empty())
     throw Error(ErrorKind::unavailable, program +
                                             " is not installed, or not in PATH; install it, or name the other "
                                             "program with --via rsync or --via rclone");
@@ -250,8 +250,8 @@ bool is_rclone_remote(const std::string& place) {
   const std::size_t colon = place.find(':');
   if (colon == std::string::npos || place.find_first_of("/@") < colon) return false;
   if (colon == 0) return true;  // a remote given on the command line: ":local:/path"
-  if (base::find_program("rclone").empty()) return false;
-  const base::CommandResult result = run({"rclone", "listremotes"});
+  if (system::find_program("rclone").empty()) return false;
+  const system::CommandResult result = run({"rclone", "listremotes"});
   const std::vector<std::string> remotes = base::split(result.stdout_text, '\n');
   return result.ok() && std::find(remotes.begin(), remotes.end(), place.substr(0, colon + 1)) != remotes.end();
 }
@@ -454,14 +454,14 @@ class Push {
         plan_record(records_, name, bytes);
         continue;
       }
-      const std::string text = complete_lines(base::read_file(store_ / name, longest_file));
+      const std::string text = complete_lines(system::read_file(store_ / name, longest_file));
       if (known == 0 && text.size() == bytes) {
         plan_record(records_, name, bytes);
         continue;
       }
       const auto staged = known == 0 ? std::optional(std::pair(name, text)) : new_lines(log->whole, text, known);
       if (!staged || staged->second.empty() || there_.contains(staged->first)) continue;
-      base::write_file_atomically(staging_.path() / staged->first, staged->second);
+      system::write_file_atomically(staging_.path() / staged->first, staged->second);
       plan_record(staged_, staged->first, staged->second.size());
     }
   }
@@ -485,7 +485,7 @@ class Push {
   Remote& remote_;
   FileSizes there_, sent_;
   std::vector<std::string> images_, metadata_, records_, staged_;  ///< staged: in the temporary directory
-  base::TemporaryDirectory staging_;
+  system::TemporaryDirectory staging_;
   TransferReport report_;
 };
 
@@ -506,7 +506,7 @@ class Pull {
     if (dry_run || report_.files.empty()) return std::move(report_);
     // The lock is on the parent, which stays: another pull of this place removes its directory at its end.
     make_directory(staging_.parent_path());
-    const base::DirectoryLock lock({staging_.parent_path()});
+    const system::DirectoryLock lock({staging_.parent_path()});
     plan(there);  // again: another pull may have brought the same
     if (report_.files.empty()) return std::move(report_);
     make_directory(staging_);
@@ -540,7 +540,7 @@ class Pull {
   }
 
   static void make_directory(const fs::path& directory) {
-    if (const std::error_code failed = base::make_directories(directory))
+    if (const std::error_code failed = system::make_directories(directory))
       throw Error(ErrorKind::io, "cannot create " + base::printable(directory.string()) + ": " + failed.message());
   }
 
@@ -569,14 +569,14 @@ class Pull {
   void install(const std::string& name, const LogName& log) {
     const fs::path target = store_ / name;
     if (!record::link_on_the_way(store_, target.parent_path()).empty()) return;
-    std::string text = complete_lines(base::read_file(staging_ / name, longest_file));
+    std::string text = complete_lines(system::read_file(staging_ / name, longest_file));
     const std::optional<std::uint64_t> records = sound_records(text);
     if (!records || text.empty()) return;
     if (log.is_part || !here_.sizes.contains(log.whole)) {
       add(name, text, *records);
       return;
     }
-    const std::string own = complete_lines(base::read_file(store_ / log.whole, longest_file));
+    const std::string own = complete_lines(system::read_file(store_ / log.whole, longest_file));
     const std::uint64_t covered = covered_->of(log.whole);
     if (!text.starts_with(own)) return;
     if (const auto part = new_lines(log.whole, text, std::max<std::uint64_t>(own.size(), covered)))
@@ -600,8 +600,8 @@ class Pull {
   /// Never replaces a file.
   void add(const std::string& name, const std::string& text, std::uint64_t records) {
     const fs::path target = store_ / name, whole = staging_ / ".whole.tmp";
-    base::write_file_atomically(whole, text);
-    if (base::make_directories(target.parent_path())) return;
+    system::write_file_atomically(whole, text);
+    if (system::make_directories(target.parent_path())) return;
     if (::link(whole.c_str(), target.c_str()) == 0) installed_ += records;
     fs::remove(whole);
   }

@@ -14,16 +14,16 @@
 #include <set>
 #include <unordered_set>
 
-#include "base/clock.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/processes.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
 #include "core/store/store_view.hpp"
+#include "system/clock.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -149,8 +149,8 @@ Lines read_lines(std::string_view text, std::int64_t now_ms) {
 // this machine's name it may be any process, or none. nullopt: unknown.
 std::optional<bool> writer_runs(const Json& header) {
   try {
-    if (header.is_object() && !base::pid_scope().empty() && header.at("pid_scope") == base::pid_scope())
-      return !base::process_is_gone(header.at("pid").get<pid_t>());
+    if (header.is_object() && !system::pid_scope().empty() && header.at("pid_scope") == system::pid_scope())
+      return !system::process_is_gone(header.at("pid").get<pid_t>());
   } catch (const Json::exception&) {  // from an earlier version, which does not record where it ran
   }
   return std::nullopt;
@@ -193,7 +193,7 @@ class Verification {
     const std::string name = base::printable(file.path.string());
     std::string text;
     try {
-      text = base::read_file(file.path, longest_verified_file);
+      text = system::read_file(file.path, longest_verified_file);
     } catch (const Error& error) {
       // Removed since it was listed, for example by `xtune store gc`: this is not damage.
       if (!is_gone(file.path)) report_.damage.push_back({name, error.what(), false, false});
@@ -259,13 +259,13 @@ class Verification {
     fs::path aside = path;
     aside += ".damaged";
     std::string before;
-    if (fs::exists(aside)) before = base::read_file(aside, longest_verified_file);
+    if (fs::exists(aside)) before = system::read_file(aside, longest_verified_file);
     if (!before.ends_with(lines.damaged)) before += lines.damaged;
-    base::write_file_atomically(aside, before);
+    system::write_file_atomically(aside, before);
     std::ifstream held(path, std::ios::binary);
     if (fs::file_size(path) != size || may_be_written(path, lines.header, time_of(aside)))
       throw Error(ErrorKind::io, base::printable(path.string()) + " grew while it was repaired; try again later");
-    base::write_file_atomically(path, lines.sound);
+    system::write_file_atomically(path, lines.sound);
     take_over(held, size, path);
   }
 
@@ -327,12 +327,12 @@ class Verification {
     std::string wrong;
     try {
       const std::string expected =
-          build::artifact_source_sha256(key, base::read_file(cache_.entry_path(key, "json"), longest_verified_file));
+          build::artifact_source_sha256(key, system::read_file(cache_.entry_path(key, "json"), longest_verified_file));
       if (std::error_code ignored; fs::status(path, ignored).type() == fs::file_type::not_found) {
         if (!expected.empty()) report_.notes.push_back(where + " is missing; its artifact is sound");
         return;
       }
-      const std::string text = base::read_file(path, longest_verified_file);
+      const std::string text = system::read_file(path, longest_verified_file);
       // Artifacts of earlier versions have no hash; but each source begins with its artifact's key.
       if (expected.empty() ? !text.starts_with("// artifact: '" + key + "'\n") : base::sha256(text) != expected)
         wrong = "it is not the source that was compiled to its artifact";
@@ -347,7 +347,7 @@ class Verification {
   const fs::path store_;
   const build::ArtifactCache cache_{store_};
   const bool repair_;
-  const std::int64_t now_ms_ = base::system_clock().unix_time_ms();
+  const std::int64_t now_ms_ = system::system_clock().unix_time_ms();
   std::map<std::string, std::set<std::string>> measured_;  ///< artifact -> hashes of its image in sound records
   VerifyReport report_;
 };

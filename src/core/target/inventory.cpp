@@ -12,20 +12,20 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/chosen_store.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
 #include "base/json_text.hpp"
-#include "base/machine.hpp"
-#include "base/subprocess.hpp"
 #include "base/text.hpp"
-#include "base/trust.hpp"
 #include "core/build/hip_places.hpp"
 #include "core/build/keyed_files_json.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record.hpp"
 #include "core/target/program.hpp"
+#include "system/chosen_store.hpp"
+#include "system/files.hpp"
+#include "system/machine.hpp"
+#include "system/subprocess.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::target {
@@ -112,8 +112,8 @@ void add_hip_places(std::string& text) {
 
 /// All facts on which the result of a probe may depend.
 std::string machine_state(const std::string& backend) {
-  std::string text = backend + "\n" + base::read_if_there("/proc/sys/kernel/random/boot_id") +
-                     base::read_if_there("/proc/driver/nvidia/version");
+  std::string text = backend + "\n" + system::read_if_there("/proc/sys/kernel/random/boot_id") +
+                     system::read_if_there("/proc/driver/nvidia/version");
   for (const char* name :
        {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_HOME",
         "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XTUNE_HOST_CXX",
@@ -122,7 +122,7 @@ std::string machine_state(const std::string& backend) {
   if (is_kokkos(backend)) add_kokkos_variables(text);
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
-  if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, base::find_program(compiler));
+  if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, system::find_program(compiler));
   if (!device::compilers_of(backend).empty()) add_hip_places(text);
   for (const char* compiler : {"g++", "clang++"})
     for (const std::string& folder : listed_folders("PATH")) add_file_state(text, folder + "/" + compiler);
@@ -136,13 +136,13 @@ std::string machine_state(const std::string& backend) {
   }
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) text += fmt::format("cpus {}\n", CPU_COUNT(&set));
-  text += fmt::format("quota {}\n", base::cpu_quota_milli());
+  text += fmt::format("quota {}\n", system::cpu_quota_milli());
   return text;
 }
 
 std::optional<std::filesystem::path> memory_path(const std::string& backend) {
-  return base::place_in_default_store(std::filesystem::path("inventory") /
-                                      (backend + "-" + base::sha256(machine_state(backend)).substr(0, 16) + ".json"));
+  return system::place_in_default_store(std::filesystem::path("inventory") /
+                                        (backend + "-" + base::sha256(machine_state(backend)).substr(0, 16) + ".json"));
 }
 
 BackendState failed_probe(const std::string& name, const std::string& reason) {
@@ -154,16 +154,16 @@ BackendState failed_probe(const std::string& name, const std::string& reason) {
 }
 
 BackendState ask(const std::string& name, Probe probe = Probe::all) {
-  base::CommandOptions options;
+  system::CommandOptions options;
   options.timeout_ms = probe_timeout_ms;
-  options.env = base::shared_folder_variables();
-  for (const auto& variable : base::memory_variables()) options.env.push_back(variable);
+  options.env = system::shared_folder_variables();
+  for (const auto& variable : system::memory_variables()) options.env.push_back(variable);
   std::vector<std::string> argv{worker_program().string(), "worker", "probe", "--backend", name};
   if (probe == Probe::devices) argv.emplace_back("--devices-only");
-  const base::CommandResult result = base::run_command(argv, options);
+  const system::CommandResult result = system::run_command(argv, options);
   if (!result.ok())
     return failed_probe(
-        name, (result.timed_out ? "no answer within 120 s" : base::describe_exit(result.exit_code, result.signal)) +
+        name, (result.timed_out ? "no answer within 120 s" : system::describe_exit(result.exit_code, result.signal)) +
                   (result.stderr_text.empty() ? "" : ": " + base::printable(result.stderr_text, 500)));
   try {
     // A driver may print lines before the answer, which is the last line.
@@ -253,18 +253,18 @@ nlohmann::json to_json(const BackendState& state) { return state_form.to_json(st
 BackendState backend_state_from_json(const nlohmann::json& json) { return state_form.from_json(json); }
 
 BackendState find_backend(const std::string& name, bool fresh) {
-  if (base::cache_disabled()) return ask(name);
+  if (system::cache_disabled()) return ask(name);
   const auto memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
-      BackendState known = backend_state_from_json(nlohmann::json::parse(base::read_trusted_file(*memory, 1 << 20)));
+      BackendState known = backend_state_from_json(nlohmann::json::parse(system::read_trusted_file(*memory, 1 << 20)));
       if (!may_have_changed(known)) return known;
     } catch (const std::exception&) {
       // damaged or of another version: probe again and replace it
     }
   BackendState state = ask(name);
   // A call that failed may succeed the next time.
-  if (memory && can_be_kept(state)) base::remember(*memory, to_json(state).dump());
+  if (memory && can_be_kept(state)) system::remember(*memory, to_json(state).dump());
   return state;
 }
 

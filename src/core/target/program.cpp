@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "base/files.hpp"
 #include "core/target/inventory.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::target {
@@ -41,7 +41,7 @@ std::filesystem::path installed_emulator() {
 
 std::filesystem::path worker_program() {
   const std::lock_guard lock(mutex);
-  return chosen().empty() ? base::own_executable() : chosen();
+  return chosen().empty() ? system::own_executable() : chosen();
 }
 
 void set_worker_program(const std::filesystem::path& program) {

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/named_files.hpp"
 #include "core/spec/process_spec.hpp"
+#include "system/files.hpp"
+#include "system/shell_words.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::target {
@@ -34,7 +34,7 @@ std::string found(const spec::Spec& spec, const spec::ProcessCommand& command) {
   const std::string text = command.program();
   if (text.empty() || text.find("{out}") != std::string::npos || text.find("{tmp}") != std::string::npos) return {};
   const std::string program = device::from_call_text(text, {});
-  const std::string path = base::find_program(program, spec.process->folder);
+  const std::string path = system::find_program(program, spec.process->folder);
   if (path.empty()) refuse_missing(spec, command, program);
   return path;
 }
@@ -52,7 +52,7 @@ std::string build_fingerprint(const spec::Spec& spec) {
   std::string text = "commands of the spec";
   if (const std::string path = found(spec, process.build); !path.empty())
     text = fmt::format("{} sha256:{}", std::filesystem::path(path).filename().string(),
-                       base::sha256(base::read_file(path, largest_program)).substr(0, 16));
+                       base::sha256(system::read_file(path, largest_program)).substr(0, 16));
   if (!process.build.given()) return text;
   std::map<std::string, std::string> set = build::set_variables(
       {build::VariableReader::make, build::VariableReader::folders, build::VariableReader::compiler},
@@ -74,7 +74,7 @@ std::string warning_of_unknown_sources(const spec::Spec& spec) {
   if (spec.process->build.shell) {
     std::string text;
     for (const spec::CompiledText::Part& part : spec.process->build.shell->word().text().parts()) text += part.before;
-    words = base::shell_words(text);
+    words = system::shell_words(text);
   }
   const auto tool = std::find_if(words.begin(), words.end(), build::is_build_tool);
   if (tool == words.end()) return {};

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/parallel.hpp"
 #include "base/text.hpp"
+#include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::validate {
@@ -64,7 +64,7 @@ std::size_t axis_of(const BuiltinCall& call, const char* builtin, std::size_t ra
 std::vector<double> widen(const ArrayView& array) {
   std::vector<double> values(array.layout->elements());
   const std::size_t size = size_of(array.layout->dtype);
-  base::parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
     spec::decode(array.layout->dtype, array.data.data() + begin * size, std::span(values).subspan(begin, end - begin));
   });
   return values;
@@ -74,7 +74,7 @@ std::vector<double> widen_imaginary(const ArrayView& array) {
   const DType type = array.layout->dtype, part = spec::part_of(type);
   std::vector<double> values(array.layout->elements());
   if (!spec::is_complex(type)) return values;
-  base::parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(values.size(), std::uint64_t{1} << 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       values[i] = spec::decode(part, array.data.data() + i * size_of(type) + size_of(part));
   });
@@ -106,7 +106,7 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
                      text_of(out)));
   std::vector<std::byte> result(out.bytes());
   constexpr std::uint64_t tile = 32;
-  base::parallel_for(columns, tile, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(columns, tile, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t row0 = 0; row0 < rows; row0 += tile)
       for (std::uint64_t column = begin; column < end; ++column)
         for (std::uint64_t row = row0; row < std::min(rows, row0 + tile); ++row) {

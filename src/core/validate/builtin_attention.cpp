@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/parallel.hpp"
 #include "core/validate/builtin.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::validate::builtin {
 
@@ -113,7 +113,7 @@ std::vector<std::byte> attention(const BuiltinCall& call) {
                             v = widen(*find_array(call, "v"));
   std::vector<std::byte> result(call.output->bytes());
   const std::size_t size = size_of(call.output->dtype);
-  base::parallel_for(a.q.batch * a.q.heads * a.q.rows, 1, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(a.q.batch * a.q.heads * a.q.rows, 1, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> scores(a.k.rows), sums(a.v.width);
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t row = i % a.q.rows, h = i / a.q.rows % a.q.heads, b = i / a.q.rows / a.q.heads;

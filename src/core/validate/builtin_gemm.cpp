@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/parallel.hpp"
 #include "core/validate/builtin.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::validate::builtin {
 
@@ -22,7 +22,7 @@ struct Sizes {
 
 std::vector<double> transposed(const std::vector<double>& values, std::uint64_t rows, std::uint64_t columns) {
   std::vector<double> result(values.size());
-  base::parallel_for(columns, 16, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(columns, 16, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t row = 0; row < rows; ++row)
       for (std::uint64_t column = begin; column < end; ++column)
         result[column * rows + row] = values[row * columns + column];
@@ -85,7 +85,7 @@ std::vector<std::byte> complex_gemm(const BuiltinCall& call, const Sizes& sizes,
   if (beta != 0) c_real = widen(*find_array(call, "c")), c_imaginary = widen_imaginary(*find_array(call, "c"));
   const DType part = spec::part_of(call.output->dtype);
   std::vector<std::byte> result(call.output->bytes());
-  base::parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> rr((end - begin) * sizes.n), ii(rr.size()), cross(rr.size());
     multiply_rows(sizes, real.a.data(), real.b.data(), begin, end, rr);
     multiply_rows(sizes, imaginary.a.data(), imaginary.b.data(), begin, end, ii);
@@ -151,7 +151,7 @@ std::vector<std::byte> gemm(const BuiltinCall& call) {
   std::vector<std::byte> result(call.output->bytes());
   const DType out_type = call.output->dtype;
   const std::size_t out_size = size_of(out_type);
-  base::parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> sums((end - begin) * sizes.n);
     multiply_rows(sizes, factors.a.data(), factors.b.data(), begin, end, sums);
     for (std::uint64_t i = 0; i < sums.size(); ++i) {

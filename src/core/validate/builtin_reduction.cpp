@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "base/named.hpp"
-#include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "core/validate/builtin.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::validate::builtin {
 
@@ -93,16 +93,16 @@ void reduce_lines(const Reduction& shape, const ArrayView& x, DType out_type, st
   const std::size_t size = size_of(type), out_size = size_of(out_type);
   const std::uint64_t pieces = (shape.length + piece - 1) / piece;
   std::vector<Accumulator<Total>> partial(shape.outer * pieces);
-  base::parallel_for(partial.size(), std::max<std::uint64_t>(1, piece / std::max<std::uint64_t>(shape.length, 1)),
-                     [&](std::uint64_t begin, std::uint64_t end) {
-                       std::vector<Total> values(std::min(piece, shape.length));
-                       for (std::uint64_t i = begin; i < end; ++i) {
-                         const std::uint64_t line = i / pieces, start = i % pieces * piece;
-                         const std::span<Total> some(values.data(), std::min(piece, shape.length - start));
-                         load(type, x.data.data() + (line * shape.length + start) * size, some);
-                         for (const Total value : some) partial[i].add(shape.op, value);
-                       }
-                     });
+  system::parallel_for(partial.size(), std::max<std::uint64_t>(1, piece / std::max<std::uint64_t>(shape.length, 1)),
+                       [&](std::uint64_t begin, std::uint64_t end) {
+                         std::vector<Total> values(std::min(piece, shape.length));
+                         for (std::uint64_t i = begin; i < end; ++i) {
+                           const std::uint64_t line = i / pieces, start = i % pieces * piece;
+                           const std::span<Total> some(values.data(), std::min(piece, shape.length - start));
+                           load(type, x.data.data() + (line * shape.length + start) * size, some);
+                           for (const Total value : some) partial[i].add(shape.op, value);
+                         }
+                       });
   for (std::uint64_t line = 0; line < shape.outer; ++line) {
     Accumulator<Total> result;
     for (std::uint64_t i = 0; i < pieces; ++i) result.join(shape.op, partial[line * pieces + i]);
@@ -117,7 +117,7 @@ void reduce_columns(const Reduction& shape, const ArrayView& x, DType out_type, 
   const DType type = x.layout->dtype;
   const std::size_t size = size_of(type), out_size = size_of(out_type);
   const std::uint64_t strips = (shape.inner + width - 1) / width;
-  base::parallel_for(shape.outer * strips, 1, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(shape.outer * strips, 1, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<Total> values(width);
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t block = i / strips, column = i % strips * width;
@@ -192,7 +192,7 @@ std::vector<std::byte> each_line(const BuiltinCall& call, const Lines& lines, co
   const ArrayView& x = *find_array(call, "x");
   const std::size_t in_size = size_of(x.layout->dtype), out_size = size_of(call.output->dtype);
   std::vector<std::byte> result(call.output->bytes());
-  base::parallel_for(lines.outer * lines.inner, 4, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(lines.outer * lines.inner, 4, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> line(lines.length);
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t first = i / lines.inner * lines.length * lines.inner + i % lines.inner;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/parallel.hpp"
 #include "core/validate/builtin.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::validate::builtin {
 
@@ -212,7 +212,7 @@ std::vector<std::byte> stencil(const BuiltinCall& call) {
   std::vector<std::byte> result(call.output->bytes());
   const DType type = call.output->dtype;
   const std::size_t size = size_of(type);
-  base::parallel_for(x.size(), 1024, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(x.size(), 1024, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       std::vector<std::uint64_t> place(shape.size());
       std::uint64_t rest = i;
@@ -241,7 +241,7 @@ std::vector<std::byte> conv2d(const BuiltinCall& call) {
   const std::vector<double> added = bias ? widen(*bias) : std::vector<double>(v.k);
   std::vector<std::byte> result(call.output->bytes());
   const std::size_t size = size_of(call.output->dtype);
-  base::parallel_for(v.n * v.k * v.p, 1, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(v.n * v.k * v.p, 1, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t n = i / v.p / v.k, k = i / v.p % v.k, p = i % v.p;
       for (std::uint64_t q = 0; q < v.q; ++q)

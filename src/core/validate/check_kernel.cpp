@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "base/parallel.hpp"
 #include "base/random.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::validate {
 namespace {
@@ -40,7 +40,7 @@ CheckItem compare_item(DType type, std::uint64_t actual, std::uint64_t expected,
 std::uint64_t checksum(std::span<const std::byte> bytes) {
   constexpr std::uint64_t unit = check_kernel::unit_bytes, checked_grain = std::uint64_t{1} << 16;
   std::atomic<std::uint64_t> sum{0};
-  base::parallel_for((bytes.size() + unit - 1) / unit, checked_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for((bytes.size() + unit - 1) / unit, checked_grain, [&](std::uint64_t begin, std::uint64_t end) {
     std::uint64_t part = 0;
     for (std::uint64_t i = begin; i < end; ++i) {
       std::uint64_t words[2] = {0, 0};

@@ -14,9 +14,9 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "base/parallel.hpp"
 #include "core/spec/dtype.hpp"
 #include "core/validate/inputs.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::validate {
 
@@ -269,7 +269,7 @@ bool any_of(DType type, std::span<const std::byte> values, Test test) {
   constexpr std::uint64_t compared_grain = std::uint64_t{1} << 17;
   const std::size_t size = size_of(type);
   std::atomic<bool> found{false};
-  base::parallel_for(values.size() / size, compared_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(values.size() / size, compared_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end && !found; ++i)
       if (test(values.data() + i * size)) found = true;
   });
@@ -349,7 +349,7 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
   const Pair pair{type, size_of(type), actual.data(), expected.data(), tolerance};
   Tally total;
   std::mutex mutex;
-  base::parallel_for(layout.elements(), compared_elements, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(layout.elements(), compared_elements, [&](std::uint64_t begin, std::uint64_t end) {
     Tally tally;
     spec::is_complex(type)    ? compare_complex(pair, begin, end, tally)
     : spec::is_floating(type) ? compare_floats(pair, begin, end, tally)

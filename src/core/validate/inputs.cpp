@@ -8,12 +8,12 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "base/machine.hpp"
-#include "base/parallel.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "core/validate/npy.hpp"
 #include "core/validate/tolerance.hpp"
+#include "system/machine.hpp"
+#include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::validate {
@@ -63,7 +63,7 @@ std::uint64_t gapless(DType type) {
 void fill_range(DType type, std::span<std::byte> data) {
   const std::uint64_t count = gapless(type);
   const std::size_t size = size_of(type);
-  base::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       spec::encode(type, static_cast<std::int64_t>(count ? i % count : i), data.data() + i * size);
   });
@@ -74,7 +74,7 @@ void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::
   const std::uint64_t stream = stream_of(seed, layout.name);
   const DType part = spec::part_of(layout.dtype);
   const std::size_t size = size_of(part);
-  base::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i)
       spec::encode(part, make(base::mix64(stream + i)), data.data() + i * size);
   });
@@ -83,7 +83,7 @@ void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::
 void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
   const std::uint64_t stream = stream_of(seed, layout.name);
   const std::size_t size = size_of(layout.dtype);
-  base::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t hash = base::mix64(stream + i);
       std::memcpy(data.data() + i * size, &hash, size);
@@ -142,7 +142,7 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("argument '{}' is {}: more than 2^63 bytes; check its shape and the problem", layout.name,
                             describe(layout.dtype, layout.shape)));
-  if (limit_bytes == 0) limit_bytes = base::machine_memory_bytes();
+  if (limit_bytes == 0) limit_bytes = system::machine_memory_bytes();
   if (bytes > limit_bytes)
     throw Error(
         ErrorKind::invalid_argument,

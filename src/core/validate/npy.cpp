@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "core/validate/inputs.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::validate {
@@ -249,7 +249,7 @@ void write_npy(const std::filesystem::path& path, const NpyArray& array) {
   bytes += {'\1', '\0', static_cast<char>(header.size() & 0xFF), static_cast<char>(header.size() >> 8)};
   bytes += header;
   bytes.append(reinterpret_cast<const char*>(array.data.data()), array.data.size());
-  base::write_file_atomically(path, bytes);
+  system::write_file_atomically(path, bytes);
 }
 
 }  // namespace xtune::validate

@@ -8,8 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "base/parallel.hpp"
 #include "base/random.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::validate {
 
@@ -53,7 +53,7 @@ Squares squares_of(DType type, const std::byte* elements, std::uint64_t count, d
 
 double largest_finite(DType type, std::span<const std::byte> elements, std::uint64_t count) {
   std::vector<double> largest(count / summed_grain + 1);
-  base::parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     double most = 0;
     for_each_finite(type, elements.data() + begin * size_of(type), end - begin,
                     [&](double value) { most = std::max(most, std::abs(value)); });
@@ -120,7 +120,7 @@ double root_mean_square(DType type, std::span<const std::byte> elements) {
   const double unit = std::ldexp(1.0, std::clamp(std::ilogb(largest), -1000, 1000));
   // Sums of pieces of a fixed size, added in order: the same on any number of cores.
   std::vector<Squares> pieces(count / summed_grain + 1);
-  base::parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(count, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     pieces[begin / summed_grain] = squares_of(type, elements.data() + begin * size_of(type), end - begin, 1 / unit);
   });
   Squares total;
@@ -157,7 +157,7 @@ ZeroFacts zero_facts(DType type, std::span<const std::byte> expected, const Tole
   if (tolerance.atol == 0 && tolerance.rtol < 1) return {};
   const std::size_t size = size_of(type);
   std::atomic<std::uint64_t> others{0}, agreeing{0};
-  base::parallel_for(expected.size() / size, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(expected.size() / size, summed_grain, [&](std::uint64_t begin, std::uint64_t end) {
     ZeroFacts part;
     for (std::uint64_t i = begin; i < end; ++i) {
       const double found = magnitude(type, expected.data() + i * size);
@@ -189,7 +189,7 @@ void set_row_atols(Tolerance& tolerance, DType type, const ResultFacts& facts, s
   tolerance.row_atol.resize(rows);
   // Of a long row, root_mean_square uses all cores.
   const std::uint64_t grain = length > summed_grain ? rows : summed_grain / length;
-  base::parallel_for(rows, grain, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(rows, grain, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t row = begin; row < end; ++row) {
       const auto elements = expected.subspan(row * bytes, bytes);
       const Scale scale{root_mean_square(type, elements), typical_magnitude(type, elements, row_sample)};

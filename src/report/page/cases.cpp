@@ -5,13 +5,13 @@
 #include <map>
 #include <set>
 
-#include "base/clock.hpp"
-#include "base/shell_words.hpp"
 #include "base/text.hpp"
 #include "core/record/objective.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"
 #include "report/text/run_report.hpp"
+#include "system/clock.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::report {
 
@@ -157,8 +157,8 @@ std::string device_facts_list(const ReportCase& one, const std::string& name) {
   }
   std::string when;
   if (!one.records->empty())
-    when = fmt::format("{} to {}, {}", base::utc_text(one.records->front().unix_time_ms),
-                       base::utc_text(one.records->back().unix_time_ms), counted_text(attempts.size(), "run"));
+    when = fmt::format("{} to {}, {}", system::utc_text(one.records->front().unix_time_ms),
+                       system::utc_text(one.records->back().unix_time_ms), counted_text(attempts.size(), "run"));
   const device::DeviceInfo& device = one.device;
   return facts(
       {{"device", name},
@@ -176,7 +176,7 @@ std::string device_facts_list(const ReportCase& one, const std::string& name) {
 }
 
 std::string command_block(const std::vector<std::string>& words) {
-  return fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n", plot::escaped(base::command_line(words)));
+  return fmt::format("<pre tabindex=\"0\"><code>{}</code></pre>\n", plot::escaped(system::command_line(words)));
 }
 
 std::string spec_text(const spec::Spec& spec) {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <set>
 
-#include "base/clock.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/space/value.hpp"
 #include "report/page/parts.hpp"
 #include "report/plot/markup.hpp"
+#include "system/clock.hpp"
 
 namespace xtune::report {
 
@@ -69,7 +69,7 @@ std::string header_of(const ReportData& data) {
   else
     about = counted_text(problems.size(), "problem") + " on " +
             (devices.size() == 1 ? *devices.begin() : counted_text(devices.size(), "device"));
-  about += fmt::format(" \u00b7 {} \u00b7 {}", counted_text(records, "record"), base::utc_text(data.written_unix_ms));
+  about += fmt::format(" \u00b7 {} \u00b7 {}", counted_text(records, "record"), system::utc_text(data.written_unix_ms));
   return fmt::format("<header><h1>{}</h1><p>{}</p></header>\n", plot::escaped(title_of(data)), plot::escaped(about));
 }
 

@@ -2,13 +2,13 @@
 #include <fstream>
 #include <thread>
 
-#include "base/files.hpp"
 #include "core/space/value.hpp"
 #include "device/gpu_case.hpp"
+#include "system/files.hpp"
 #include "xtune/kernel.hpp"
 
 using namespace xtune::backend;
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 

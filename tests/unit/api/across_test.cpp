@@ -5,7 +5,7 @@
 
 #include "unit/api/tune_fixture.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 namespace xtune {
 namespace {

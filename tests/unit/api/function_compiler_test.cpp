@@ -11,7 +11,7 @@ namespace xtune {
 namespace {
 
 TEST_CASE("what is cancelled has ended: it runs beside nothing that is timed next") {
-  base::EventLoop loop;
+  system::EventLoop loop;
   std::atomic<bool> begun{false}, ended{false};
   FunctionCompiler compiler(loop, 1, {}, [&](const Bindings&) {
     begun = true;

@@ -36,7 +36,7 @@ TEST_CASE("every machine has the host's device and says why others are missing")
 
 TEST_CASE("devices are listed without a search for compilers") {
   shared_store();
-  const base::TemporaryDirectory folder;
+  const system::TemporaryDirectory folder;
   const std::filesystem::path script = folder.path() / "compiler", asked = folder.path() / "asked";
   std::ofstream(script) << "#!/bin/sh\ntouch " << asked.string() << "\nexit 1\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);

@@ -11,6 +11,7 @@
 #include "xtune/lookup.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 
 namespace xtune {
 namespace {

@@ -7,6 +7,7 @@
 #include "xtune/kernel.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 
 namespace xtune {
 namespace {

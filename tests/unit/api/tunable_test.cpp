@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 #include "api/tunable_state.hpp"
-#include "base/files.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "unit/api/saxpy.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::space;
 using namespace xtune::spec;
 

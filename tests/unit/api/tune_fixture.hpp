@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "unit/api/saxpy.hpp"
 #include "xtune/tune.hpp"
 
@@ -18,7 +18,7 @@ namespace xtune::api_test {
 using test::has;
 
 inline const std::filesystem::path& shared_store() {
-  static const base::TemporaryDirectory folder;
+  static const system::TemporaryDirectory folder;
   static const bool set = setenv("XTUNE_CACHE_DIR", folder.path().c_str(), 1) == 0;
   REQUIRE(set);
   return folder.path();

@@ -1,13 +1,10 @@
-// Hash, random numbers, clock, shared libraries and the names of errors.
+// Hash, random numbers and the names of errors.
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cmath>
 #include <string>
 
-#include "base/clock.hpp"
-#include "base/dynamic_library.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "xtune/error.hpp"
@@ -43,14 +40,6 @@ TEST_CASE("SHA-256 of the standard's examples (FIPS 180-4)") {
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   CHECK(sha256(std::string(1000000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   CHECK(sha256(std::string("a\0b", 3)) != sha256("a"));
-  // Of a file, in pieces.
-  const TemporaryDirectory folder;
-  for (const std::size_t size : {0, 3, (1 << 20) - 1, 1 << 20, 3'000'000}) {
-    write_file_atomically(folder.path() / "file", std::string(size, 'x'));
-    CHECK(sha256_of_file(folder.path() / "file") == sha256(std::string(size, 'x')));
-  }
-  CHECK_THROWS_AS(sha256_of_file(folder.path()), Error);
-  CHECK_THROWS_AS(sha256_of_file(folder.path() / "none"), Error);
 }
 
 TEST_CASE("random numbers are the published SplitMix64 sequence") {
@@ -109,60 +98,6 @@ TEST_CASE("uniform numbers are in [0, 1) with the right mean") {
     sum += value;
   }
   CHECK(std::abs(sum / 100000 - 0.5) < 0.005);
-}
-
-TEST_CASE("the clock does not go back, and knows the year") {
-  Clock& clock = system_clock();
-  const auto before = clock.now_ns();
-  CHECK(clock.now_ns() >= before);
-  CHECK(clock.unix_time_ms() > 1700000000000);
-  CHECK(&clock == &system_clock());
-}
-
-TEST_CASE("a library is opened by the first name that loads") {
-  const DynamicLibrary library = DynamicLibrary::open({"libxtune-none.so.9", "libm.so.6"});
-  CHECK(library);
-  CHECK(library.name() == "libm.so.6");
-  double (*cosine)(double) = nullptr;
-  library.get("cos", cosine);
-  CHECK(cosine(0) == 1);
-  CHECK(library.find("no_such_symbol") == nullptr);
-}
-
-TEST_CASE("errors for missing libraries and symbols name them") {
-  const auto message = [](auto function) {
-    try {
-      function();
-    } catch (const Error& error) {
-      CHECK(error.kind() == ErrorKind::unavailable);
-      return std::string(error.what());
-    }
-    return std::string("no error");
-  };
-  const std::string missing = message([] { DynamicLibrary::open({"libxtune-a.so", "libxtune-b.so"}); });
-  CHECK(missing.find("cannot load libxtune-b.so: libxtune-b.so: cannot open shared object file") == 0);
-  CHECK(message([] { DynamicLibrary::open({}); }) == "cannot load a library: no name given");
-  const std::string symbol = message([] { DynamicLibrary::open({"libm.so.6"}).get("no_such_symbol"); });
-  CHECK(symbol.find("libm.so.6 has no symbol no_such_symbol") == 0);
-  CHECK(message([] { (void)DynamicLibrary().get("cos"); }).find("no library is open") == 0);
-}
-
-TEST_CASE("a library that the process has loaded is found by its name, and none is loaded for that") {
-  CHECK(DynamicLibrary::loaded({"libxtune-none.so.9", "libc.so.6"}).name() == "libc.so.6");
-  CHECK_FALSE(DynamicLibrary::loaded({"libxtune-none.so.9"}));
-  CHECK_FALSE(DynamicLibrary::loaded({"libresolv-none.so", "libthread_db.so.1"}));  // the second is on the system
-  CHECK_FALSE(DynamicLibrary::loaded({}));
-}
-
-TEST_CASE("libraries move, and residents stay") {
-  DynamicLibrary first = DynamicLibrary::open({"libm.so.6"});
-  DynamicLibrary second = std::move(first);
-  CHECK_FALSE(first);
-  CHECK(second.find("sin") != nullptr);
-  second.keep_resident();
-  first = std::move(second);
-  CHECK(first.find("sin") != nullptr);
-  CHECK(first.name() == "libm.so.6");
 }
 
 TEST_CASE("errors and outcomes have names that read back") {

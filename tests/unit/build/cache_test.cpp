@@ -12,14 +12,15 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 using namespace xtune;

@@ -12,14 +12,14 @@
 #include <functional>
 #include <string>
 
-#include "base/files.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/source_closure.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "xtune/outcome.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 using namespace xtune;

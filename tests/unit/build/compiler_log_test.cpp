@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <string>
 
-#include "base/subprocess.hpp"
 #include "core/build/shortage.hpp"
 #include "fakes/limited_child.hpp"
 #include "fakes/limited_directory.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

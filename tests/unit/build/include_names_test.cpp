@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
 #include "core/build/source_closure.hpp"
 #include "fakes/environment_variable.hpp"
 #include "support/file_tree.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::build;
 

@@ -6,15 +6,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/portable_headers.hpp"
 #include "core/build/source_closure.hpp"
 #include "support/file_tree.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 using namespace xtune;

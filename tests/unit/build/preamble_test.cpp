@@ -6,11 +6,12 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/files.hpp"
 #include "base/random.hpp"
 #include "core/build/include_scan.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 using namespace xtune;

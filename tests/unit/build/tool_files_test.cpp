@@ -8,12 +8,12 @@
 #include <set>
 #include <string>
 
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "core/build/dependency_rule.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 using namespace xtune;

@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.hpp"
 #include "fakes/fake_clock.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 
 namespace {

@@ -3,11 +3,11 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
 #include "cluster/shared_study.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 
 using namespace xtune;

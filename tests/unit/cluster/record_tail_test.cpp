@@ -3,11 +3,11 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/record/record_log.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 using namespace xtune::record;
 

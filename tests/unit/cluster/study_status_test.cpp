@@ -4,13 +4,13 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
-#include "base/processes.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/shared_study.hpp"
 #include "fakes/fake_clock.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 
 using namespace xtune;

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/files.hpp"
-#include "base/shell_words.hpp"
-#include "base/subprocess.hpp"
 #include "cluster/job_scripts.hpp"
 #include "cluster/shared_study.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
+#include "system/shell_words.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 
 using namespace xtune;

@@ -5,10 +5,10 @@
 
 #include <map>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 
 using namespace xtune;

@@ -130,7 +130,7 @@ TEST_CASE("a log that cannot be written is reported once, and calls go on") {
 TEST_CASE("torn, foreign and newer lines are skipped with their places") {
   LoggedShop shop;
   shop.call(shop.kernel(), 2048);
-  const std::string good = base::read_file(shop.log);
+  const std::string good = system::read_file(shop.log);
   std::ofstream(shop.log, std::ios::app) << "rubbish\n{\"xtune_coverage\":1}\n{\"xtune_coverage\":2}\n"
                                          << good.substr(0, 40);
   CHECK(shop.problems().size() == 1);

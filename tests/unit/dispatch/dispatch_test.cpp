@@ -6,6 +6,7 @@
 #include "unit/dispatch/shop.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::spec;

@@ -95,7 +95,7 @@ TEST_CASE("equal bundles and choices have one digest, others another") {
 
 TEST_CASE("every changed byte of a bundle changes its digest or is refused") {
   const FrozenShop shop;
-  const std::string text = base::read_file(shop.bundle), digest = store::Bundle(shop.bundle).digest();
+  const std::string text = system::read_file(shop.bundle), digest = store::Bundle(shop.bundle).digest();
   const fs::path changed = shop.folder.path() / "changed.xtune";
   const auto digest_of = [&](const std::string& bytes) -> std::string {
     std::ofstream(changed, std::ios::binary | std::ios::trunc) << bytes;

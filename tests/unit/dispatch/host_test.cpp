@@ -17,6 +17,7 @@
 #include "unit/dispatch/shop.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::validate;
 
 namespace xtune {

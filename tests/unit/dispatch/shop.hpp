@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "fakes/fake_runtime.hpp"
 #include "support/error_of.hpp"
+#include "system/files.hpp"
 
 namespace xtune {
 
@@ -43,7 +43,7 @@ class FakeToolchain final : public build::Toolchain {
 
 /// y = scale * x over N elements, with BLOCK at compile time and ITEMS as a scalar that xtune fills in.
 struct Shop {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   std::shared_ptr<fakes::FakeRuntime> runtime = std::make_shared<fakes::FakeRuntime>();
   std::atomic<int> compiled{0};
   std::string name = "scale", blocks = "[32, 64, 128]", more, kernel_keys;

@@ -8,16 +8,16 @@
 #include <optional>
 #include <string>
 
-#include "base/machine.hpp"
 #include "fakes/environment_variable.hpp"
 #include "support/error_of.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::ipc {
 namespace {
 
 std::size_t share_of_cores(double share) {
-  return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * base::usable_cpus())));
+  return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * system::usable_cpus())));
 }
 
 TEST_CASE("The number of compilers is a count, or with a point a fraction of the cores") {
@@ -25,14 +25,14 @@ TEST_CASE("The number of compilers is a count, or with a point a fraction of the
   CHECK(job_count("1") == 1);
   CHECK(job_count("16") == 16);
   CHECK(job_count("0.0001") == 1);
-  CHECK(job_count("1.0") == base::usable_cpus());
+  CHECK(job_count("1.0") == system::usable_cpus());
   CHECK(job_count("0.5") == share_of_cores(0.5));
   for (const char* automatic : {"", "auto", "-1"}) CHECK(job_count(automatic) == share_of_cores(0.9));
 }
 
 TEST_CASE("A fraction of the cores may have a maximum") {
   CHECK(job_count("0.0001:32") == 1);
-  CHECK(job_count("1.0:4096") == base::usable_cpus());
+  CHECK(job_count("1.0:4096") == system::usable_cpus());
   CHECK(job_count("1.0:1") == 1);
 }
 

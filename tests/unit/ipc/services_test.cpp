@@ -7,12 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "core/run/rebuilding_bench.hpp"
 #include "core/target/target.hpp"
 #include "fakes/limited_child.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::ipc;
 using namespace xtune::run;

@@ -9,13 +9,13 @@
 #include <optional>
 #include <stdexcept>
 
-#include "base/files.hpp"
 #include "fakes/process_checks.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "unit/ipc/fake_worker.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::ipc;
 
 using namespace xtune;

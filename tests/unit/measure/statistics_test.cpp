@@ -13,6 +13,7 @@
 #include "core/measure/race.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::measure;
 
 using namespace xtune;

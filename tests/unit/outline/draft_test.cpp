@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.hpp"
 #include "core/spec/spec.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -21,7 +21,7 @@ struct Drafted {
 
 /// The draft of a source, read as a spec.
 Drafted drafted(const std::string& source, const std::string& entry = "") {
-  const base::TemporaryDirectory folder;
+  const system::TemporaryDirectory folder;
   std::ofstream(folder.path() / "k.cu") << source;
   outline::DraftRequest request{source, {}, "k.cu", "k.toml", entry};
   outline::Draft draft = outline::draft_spec(request);

@@ -8,15 +8,16 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
+#include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::measure;
 using namespace xtune::record;

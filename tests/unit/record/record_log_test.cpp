@@ -13,13 +13,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/random.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::record;
 
 using namespace xtune;

@@ -8,13 +8,14 @@
 #include <set>
 #include <sstream>
 
-#include "base/files.hpp"
 #include "base/json_fields.hpp"
 #include "base/random.hpp"
+#include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::device;
 using namespace xtune::record;
 

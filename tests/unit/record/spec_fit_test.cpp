@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/record_check.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::record;

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "base/files.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
 #include "example_record.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::record;
 
 using namespace xtune;

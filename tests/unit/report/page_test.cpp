@@ -7,11 +7,11 @@
 #include <fstream>
 #include <regex>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "report/page/case_view.hpp"
 #include "report/text/run_report.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::measure;
 using namespace xtune::record;
@@ -107,7 +107,7 @@ TEST_CASE("A small report is as its golden file") {
   const std::string path = XTUNE_GOLDEN_DIR "/row_sum.html";
   const std::string page = page_of(small_run());
   if (std::getenv("XTUNE_WRITE_GOLDEN")) std::ofstream(path, std::ios::binary) << page;
-  const std::string golden = base::read_file(path);
+  const std::string golden = system::read_file(path);
   // Told apart by lines, so that a difference can be read.
   std::istringstream ours(page), theirs(golden);
   for (std::string a, b; std::getline(ours, a) && std::getline(theirs, b);) REQUIRE(a == b);

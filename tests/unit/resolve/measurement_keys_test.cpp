@@ -5,10 +5,10 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
 #include "core/device/device_info.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::resolve;

@@ -4,16 +4,16 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/process_spec.hpp"
 #include "fakes/environment_variable.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::resolve;

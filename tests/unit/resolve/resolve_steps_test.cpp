@@ -3,14 +3,14 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
 #include "core/build/keys.hpp"
 #include "core/resolve/measurement_keys.hpp"
 #include "core/resolve/resolve.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::resolve;

@@ -13,14 +13,14 @@
 #include <limits>
 #include <set>
 
-#include "base/files.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/validate/npy.hpp"
 #include "fakes/environment_variable.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::resolve;

@@ -5,14 +5,14 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 using namespace xtune;
 
 namespace {
 
 std::vector<std::string> warnings_of(const std::string& source) {
-  const base::TemporaryDirectory folder;
+  const system::TemporaryDirectory folder;
   std::ofstream(folder.path() / "k.cu") << source << "\nvoid k();\n";
   return resolve::source_warnings(spec::parse_spec(
       "[kernel]\nname = \"k\"\nsource = \"k.cu\"\noptions = [\"-DR={ROWS}\"]\n[space.params]\nBLOCK_X = [16, 32]\n"
@@ -24,7 +24,7 @@ std::vector<std::string> warnings_of(const std::string& source) {
 }  // namespace
 
 TEST_CASE("a parameter that nothing names is reported") {
-  const base::TemporaryDirectory folder;
+  const system::TemporaryDirectory folder;
   std::ofstream(folder.path() / "own.h") << "#define SIZE (2 * DEEP)\n";
   const auto warnings = [&](const std::string& source) {
     std::ofstream(folder.path() / "k.cu") << source << "\nvoid k();\n";
@@ -59,7 +59,7 @@ TEST_CASE("a definition that replaces a parameter is reported, a default is not"
 }
 
 TEST_CASE("kernels that their sources do not name are reported, and commands that are not there") {
-  const base::TemporaryDirectory folder;
+  const system::TemporaryDirectory folder;
   std::ofstream(folder.path() / "own.h") << "void of_header();\n";
   std::ofstream(folder.path() / "naive.cu") << "void naive();\n";
   const auto warnings = [&](const std::string& kernel, const std::string& reference) {

@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
 #include "core/resolve/measurement_keys.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 /// A spec whose kernel takes a map of A. BOX is not a macro, so only the map depends on it.
 struct MapJob {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   std::string map = "of = \"A\"\nbox = [\"BOX\", 64]", a = "shape = [\"M\", \"N\"]", more, kernel;
   device::DeviceInfo info = device::known_device("sm_90").value();
 

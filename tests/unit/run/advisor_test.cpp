@@ -43,7 +43,7 @@ json ask() {
   CHECK_FALSE(early.has_value());
   REQUIRE(advisor->result().questions == questions + 1);
   tuning.loop.run();
-  return json::parse(base::read_file(tuning.folder.path() / "question"));
+  return json::parse(system::read_file(tuning.folder.path() / "question"));
 }
 /// The configuration that it wants next, as "A B".
 std::string next() {

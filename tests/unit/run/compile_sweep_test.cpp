@@ -6,11 +6,11 @@
 #include <fstream>
 #include <map>
 
-#include "base/files.hpp"
 #include "fakes/fake_services.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::device;
 using namespace xtune::resolve;
 using namespace xtune::run;

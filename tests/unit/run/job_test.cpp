@@ -28,7 +28,7 @@ TEST_CASE("runs of a job share store and records, and have attempts of their own
   Tuning t;
   const spec::Spec spec = spec::parse_spec(t.spec_text(), "k.toml", t.folder.path());
   t.options.top = 3;
-  TuningJob job(t.options, base::Kept::all);
+  TuningJob job(t.options, system::Kept::all);
   const TuneOptions first = job.next_run(spec, t.target, "a"), second = job.next_run(spec, t.target, "b");
   CHECK(first.store == t.options.store);
   CHECK(second.store == t.options.store);
@@ -43,7 +43,7 @@ TEST_CASE("runs of a job share store and records, and have attempts of their own
 TEST_CASE("records of one architecture are not read for another, as a replay of several may have them") {
   Tuning t;
   const spec::Spec spec = spec::parse_spec(t.spec_text(), "k.toml", t.folder.path());
-  TuningJob job(t.options, base::Kept::all);
+  TuningJob job(t.options, system::Kept::all);
   const TuneOptions first = job.next_run(spec, t.target, "a");
   t.target.device.arch = "sm_80";
   CHECK(job.next_run(spec, t.target, "a").records != first.records);
@@ -52,7 +52,7 @@ TEST_CASE("records of one architecture are not read for another, as a replay of 
 TEST_CASE("a job that keeps nothing gives each problem a store in its scratch directory") {
   Tuning t;
   const spec::Spec spec = spec::parse_spec(t.spec_text(), "k.toml", t.folder.path());
-  TuningJob job(t.options, base::Kept::nothing);
+  TuningJob job(t.options, system::Kept::nothing);
   const TuneOptions options = job.next_run(spec, t.target, "scratch");
   CHECK(options.store == std::filesystem::path("scratch") / "store");
   CHECK_FALSE(options.records);
@@ -63,7 +63,7 @@ TEST_CASE("a job that keeps only artifacts takes them from the store, and neithe
   Tuning t;
   const spec::Spec spec = spec::parse_spec(t.spec_text(), "k.toml", t.folder.path());
   t.run();
-  TuningJob job(t.options, base::Kept::artifacts);
+  TuningJob job(t.options, system::Kept::artifacts);
   const TuneOptions options = job.next_run(spec, t.target, "scratch");
   CHECK(options.store == std::filesystem::path("scratch") / "store");
   CHECK(options.artifact_store() == t.options.store);
@@ -75,7 +75,7 @@ TEST_CASE("a job's stored records answer unless all is measured again") {
   Tuning t;
   const spec::Spec spec = spec::parse_spec(t.spec_text(), "k.toml", t.folder.path());
   t.run();
-  CHECK_FALSE(TuningJob(t.options, base::Kept::all).stored(spec, t.target).records.empty());
+  CHECK_FALSE(TuningJob(t.options, system::Kept::all).stored(spec, t.target).records.empty());
   t.options.fresh = true;
-  CHECK(TuningJob(t.options, base::Kept::all).stored(spec, t.target).records.empty());
+  CHECK(TuningJob(t.options, system::Kept::all).stored(spec, t.target).records.empty());
 }

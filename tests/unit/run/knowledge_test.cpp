@@ -3,14 +3,14 @@
 
 #include <doctest/doctest.h>
 
-#include "base/files.hpp"
 #include "core/record/record_log.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/store_view.hpp"
+#include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::device;
 using namespace xtune::record;
 using namespace xtune::run;

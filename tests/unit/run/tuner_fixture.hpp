@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
 #include "core/record/best.hpp"
 #include "core/run/tuner.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_services.hpp"
+#include "system/files.hpp"
 
 namespace xtune::fakes {
 
@@ -34,8 +34,8 @@ struct RecordingObserver final : run::TuneObserver {
 };
 
 struct Tuning {
-  base::TemporaryDirectory folder;
-  base::EventLoop loop;
+  system::TemporaryDirectory folder;
+  system::EventLoop loop;
   Journal journal;
   FakeCompileService compiler{loop, journal};
   FakeBenchService bench{loop, journal};

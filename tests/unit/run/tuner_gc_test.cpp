@@ -11,6 +11,7 @@
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::run;
 
 using namespace xtune;

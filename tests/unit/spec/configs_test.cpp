@@ -7,6 +7,7 @@
 #include "specs.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::space;
 using namespace xtune::spec;
 

@@ -9,6 +9,7 @@
 #include "specs.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::spec;
 
 using namespace xtune;

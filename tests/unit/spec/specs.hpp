@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "base/files.hpp"
 #include "core/spec/spec.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::test {
@@ -85,11 +85,11 @@ evals = 10
 
 struct Folder {
   Folder() {
-    base::write_file_atomically(directory.path() / "gemm.cu", "__global__ void gemm() {}\n");
-    base::write_file_atomically(directory.path() / "naive.cu", "__global__ void naive() {}\n");
-    base::write_file_atomically(directory.path() / "c.npy", "x");
+    system::write_file_atomically(directory.path() / "gemm.cu", "__global__ void gemm() {}\n");
+    system::write_file_atomically(directory.path() / "naive.cu", "__global__ void naive() {}\n");
+    system::write_file_atomically(directory.path() / "c.npy", "x");
   }
-  base::TemporaryDirectory directory;
+  system::TemporaryDirectory directory;
 };
 
 inline spec::Spec parse(const std::string& text, const spec::SpecOptions& options = {}) {

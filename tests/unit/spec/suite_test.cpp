@@ -5,10 +5,10 @@
 
 #include <fstream>
 
-#include "base/files.hpp"
 #include "core/spec/spec.hpp"
+#include "system/files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::spec;
 
 using namespace xtune;

@@ -6,16 +6,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/subprocess.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/export.hpp"
 #include "core/store/measurements.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::store;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/files.hpp"
 #include "core/store/store_view.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::store;

@@ -3,16 +3,17 @@
 
 #include <set>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/upkeep.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::resolve;

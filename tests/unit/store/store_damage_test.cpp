@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::resolve;

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
+#include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 
 namespace xtune {
@@ -102,7 +102,7 @@ inline std::map<std::string, std::string> texts_in(const std::filesystem::path& 
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
     if (entry.is_regular_file())
-      files[entry.path().lexically_relative(folder).string()] = base::read_file(entry.path());
+      files[entry.path().lexically_relative(folder).string()] = system::read_file(entry.path());
   return files;
 }
 

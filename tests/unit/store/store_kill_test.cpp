@@ -9,15 +9,16 @@
 #include <array>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::store;

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "base/clock.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
 #include "support/text.hpp"
+#include "system/clock.hpp"
 #include "unit/store/store_files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::store;

@@ -5,8 +5,6 @@
 
 #include <thread>
 
-#include "base/clock.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/bundle.hpp"
@@ -15,9 +13,12 @@
 #include "fakes/environment_variable.hpp"
 #include "fakes/io_error.hpp"
 #include "support/text.hpp"
+#include "system/clock.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::store;

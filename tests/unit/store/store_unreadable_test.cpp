@@ -3,15 +3,15 @@
 
 #include <algorithm>
 
-#include "base/clock.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/upkeep.hpp"
 #include "fakes/unprivileged.hpp"
 #include "support/text.hpp"
+#include "system/clock.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::store;

@@ -6,19 +6,20 @@
 #include <map>
 #include <set>
 
-#include "base/clock.hpp"
-#include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/processes.hpp"
 #include "core/build/cache.hpp"
 #include "core/record/record_check.hpp"
 #include "core/store/merge.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
+#include "system/clock.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;
 using namespace xtune::resolve;

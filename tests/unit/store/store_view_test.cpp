@@ -8,14 +8,14 @@
 #include <limits>
 #include <thread>
 
-#include "base/files.hpp"
 #include "core/record/record_check.hpp"
 #include "core/space/value.hpp"
 #include "core/store/bundle.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::record;

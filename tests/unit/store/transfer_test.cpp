@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "base/files.hpp"
 #include "core/store/layout.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
 
@@ -19,7 +19,7 @@ using store::Via;
 
 /// Two stores and the place between them.
 struct Places {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   fs::path here = folder.path() / "here", there = folder.path() / "there", other = folder.path() / "other";
   Via via = Via::rsync;
 
@@ -38,13 +38,13 @@ void append(const fs::path& path, const std::string& text) { std::ofstream(path,
 
 /// The lines of one record, as a writer writes them.
 std::string line_of(const record::Record& record) {
-  const base::TemporaryDirectory scratch;
-  const std::string text = base::read_file(write_records(scratch.path(), {record}));
+  const system::TemporaryDirectory scratch;
+  const std::string text = system::read_file(write_records(scratch.path(), {record}));
   return text.substr(text.find('\n') + 1);
 }
 
 bool is_installed(const std::string& program) {
-  if (!base::find_program(program).empty()) return true;
+  if (!system::find_program(program).empty()) return true;
   MESSAGE("skipped: " << program << " is not installed (Debian: " << program << ")");
   return false;
 }
@@ -76,11 +76,11 @@ TEST_CASE("a log that has grown is continued in a file of its own, and a torn li
   const fs::path log = write_records(places.here, {places.record("a")});
   places.push(places.here);
   places.pull(places.other);
-  const std::string first = base::read_file(log), more = line_of(places.record("b", 2));
+  const std::string first = system::read_file(log), more = line_of(places.record("b", 2));
   append(log, more + more.substr(0, 20));
   CHECK(places.push(places.here).record_files == 1);
   CHECK(places.push(places.here).files.empty());
-  CHECK(base::read_file(places.there / log.lexically_relative(places.here)) == first);
+  CHECK(system::read_file(places.there / log.lexically_relative(places.here)) == first);
   CHECK(lines_in(places.there).size() == 2);
   CHECK(places.pull(places.other).merge.records == 1);
   CHECK(places.pull(places.other).files.empty());
@@ -120,7 +120,7 @@ TEST_CASE("files at the destination are neither replaced nor removed") {
   write_text(places.there / "records/sm_80/other/theirs-1-a.jsonl", "theirs\n");
   put_artifact(places.here, "b");
   CHECK(places.push(places.here).files.size() == 3);
-  CHECK(base::read_file(image) == "theirs");
+  CHECK(system::read_file(image) == "theirs");
   CHECK(fs::exists(places.there / "records/sm_80/other/theirs-1-a.jsonl"));
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("a pull adds nothing damaged, and takes what is sound of a damaged fil
   const fs::path log = write_records(places.here, {places.record("a"), places.record("b", 2)});
   places.push(places.here);
   const fs::path there = places.there / log.lexically_relative(places.here);
-  std::string text = base::read_file(there);
+  std::string text = system::read_file(there);
   text[text.find("\"outcome\"") + 12] ^= 1;
   text.insert(text.find('\n') + 1, "rubbish\n");
   write_text(there, text);

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/files.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::spec;
 using namespace xtune::target;
 

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "base/parallel.hpp"
 #include "builtin_call.hpp"
 #include "encode_all.hpp"
+#include "system/parallel.hpp"
 
 using namespace xtune::spec;
 using namespace xtune::validate;
@@ -250,15 +250,15 @@ TEST_CASE("signatures") {
 
 TEST_CASE("parallel_for covers every index once and passes exceptions on") {
   std::vector<std::atomic<int>> seen(10007);
-  base::parallel_for(seen.size(), 64, [&](std::uint64_t begin, std::uint64_t end) {
+  system::parallel_for(seen.size(), 64, [&](std::uint64_t begin, std::uint64_t end) {
     CHECK(end - begin <= 64);
     for (std::uint64_t i = begin; i < end; ++i) ++seen[i];
   });
   for (const auto& count : seen) CHECK(count == 1);
-  base::parallel_for(0, 0, [](std::uint64_t, std::uint64_t) { FAIL("called"); });
-  CHECK_THROWS_WITH_AS(base::parallel_for(1000, 1,
-                                          [](std::uint64_t begin, std::uint64_t) {
-                                            if (begin == 500) throw std::runtime_error("at 500");
-                                          }),
+  system::parallel_for(0, 0, [](std::uint64_t, std::uint64_t) { FAIL("called"); });
+  CHECK_THROWS_WITH_AS(system::parallel_for(1000, 1,
+                                            [](std::uint64_t begin, std::uint64_t) {
+                                              if (begin == 500) throw std::runtime_error("at 500");
+                                            }),
                        "at 500", std::runtime_error);
 }

@@ -14,12 +14,13 @@
 #include <stdexcept>
 #include <vector>
 
-#include "base/files.hpp"
 #include "base/random.hpp"
 #include "core/validate/npy.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::spec;
 using namespace xtune::validate;
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_device.hpp"
+#include "system/files.hpp"
 #include "worker/bench_session.hpp"
 
 namespace xtune::fakes {
@@ -36,7 +36,7 @@ inline double doubling(const FakeLaunch& call) {
 }
 
 struct Bench {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   FakeDevice device;
   FakeClock clock;
   run::OpenJob open;

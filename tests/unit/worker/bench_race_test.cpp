@@ -3,13 +3,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.hpp"
 #include "base/hash.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_device.hpp"
+#include "system/files.hpp"
 #include "worker/bench_session.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::ipc;
 using namespace xtune::run;

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "base/files.hpp"
-#include "base/processes.hpp"
 #include "ipc/locked_clocks.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -19,7 +19,7 @@ using namespace xtune;
 namespace {
 
 struct Clocks {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   std::vector<std::string> words(int mhz = 0) const {
     return {XTUNE_FAKE_CLOCK_GUARD, folder.path().string(), std::to_string(mhz), "0", "3"};
   }
@@ -34,7 +34,7 @@ struct Clocks {
 
 /// The only child of this process.
 int guard_pid() {
-  const std::vector<int> children = base::children_of(getpid());
+  const std::vector<int> children = system::children_of(getpid());
   return children.size() == 1 ? children.front() : 0;
 }
 

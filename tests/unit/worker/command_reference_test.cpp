@@ -5,14 +5,14 @@
 
 #include <cstring>
 
-#include "base/files.hpp"
 #include "core/build/shortage.hpp"
 #include "core/validate/npy.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::validate;
 using namespace xtune::worker;
 

@@ -6,13 +6,14 @@
 #include <atomic>
 #include <vector>
 
-#include "base/machine.hpp"
 #include "base/text.hpp"
 #include "bench_fixture.hpp"
+#include "system/machine.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/process_state.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::ipc;
 using namespace xtune::run;
 using namespace xtune::spec;

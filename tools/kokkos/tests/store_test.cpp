@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "backends/cpu/cpu.hpp"
-#include "base/files.hpp"
 #include "core/record/record_log.hpp"
 #include "fake_kokkos.hpp"
 #include "support/file_tree.hpp"
+#include "system/files.hpp"
 
 namespace xtune::kokkos_tools {
 namespace {
@@ -206,7 +206,7 @@ TEST_CASE("kokkos tools: a store that cannot be written to, or is full, is one l
       return kokkos.run(kernel) == std::vector{4, 32} && kokkos.run(other) == std::vector{4, 32} ? 0 : 1;
     }));
     CHECK(ended == 0);
-    const std::string text = base::read_file(output);
+    const std::string text = system::read_file(output);
     CHECK(std::count(text.begin(), text.end(), '\n') == 1);
     CHECK(text.starts_with("xtune: warning: nothing more is stored: cannot "));
   }

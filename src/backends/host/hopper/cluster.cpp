@@ -8,7 +8,7 @@
 #include <span>
 
 #include "backends/host/block/block_runner.hpp"
-#include "base/dynamic_library.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::host {
 namespace {
@@ -39,7 +39,7 @@ std::byte* SharedWindow::of(const SharedWindow& other, const void* address) cons
 
 SharedWindow shared_window(const XtuneKernel& kernel, void* dynamic, std::size_t dynamic_bytes, bool sanitized) {
   SharedWindow window{static_cast<std::byte*>(dynamic), nullptr, dynamic_bytes, 0, !sanitized};
-  base::visit_object_with(reinterpret_cast<const void*>(kernel.run_thread), [&](const dl_phdr_info& library) {
+  system::visit_object_with(reinterpret_cast<const void*>(kernel.run_thread), [&](const dl_phdr_info& library) {
     window.variables = static_cast<std::byte*>(library.dlpi_tls_data);
     for (const auto& header : std::span(library.dlpi_phdr, library.dlpi_phnum))
       if (header.p_type == PT_TLS && window.variables) window.variable_bytes = header.p_memsz;

@@ -2,9 +2,9 @@
 #include <doctest/doctest.h>
 
 #include "backends/gpu/amd_sysfs.hpp"
-#include "base/files.hpp"
 #include "support/error_of.hpp"
 #include "support/file_tree.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -22,7 +22,7 @@ struct Files {
     tree.write(clocks, "0: 500Mhz\n1: 800Mhz *\n2: 1700Mhz\n");
   }
   std::unique_ptr<measure::ClockLock> lock() const { return gpu::amd_clocks("0000:C1:00.0", tree.folder.path()); }
-  std::string text(const std::string& file) const { return base::read_file(tree.folder.path() / file); }
+  std::string text(const std::string& file) const { return system::read_file(tree.folder.path() / file); }
 };
 
 }  // namespace
@@ -65,5 +65,5 @@ TEST_CASE("a device without these files is unsupported, and one that is not ther
   CHECK(xtune::test::error_of([&] { gpu::amd_clocks("0000:c1:00.0", tree.folder.path())->lock(0); },
                               ErrorKind::unsupported)
             .find("does not show the device's clock") != std::string::npos);
-  CHECK(base::read_file(tree.folder.path() / level) == "auto");
+  CHECK(system::read_file(tree.folder.path() / level) == "auto");
 }

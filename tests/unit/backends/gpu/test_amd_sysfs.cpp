@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "backends/gpu/amd_sysfs.hpp"
-#include "base/files.hpp"
 #include "support/file_tree.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::measure;
 

@@ -8,11 +8,11 @@
 
 #include "backends/backend.hpp"
 #include "backends/gpu/code_object.hpp"
-#include "base/dynamic_library.hpp"
-#include "base/files.hpp"
 #include "core/build/tool_files.hpp"
 #include "core/device/device_info.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/dynamic_library.hpp"
+#include "system/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
 
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA
@@ -21,7 +21,7 @@
 #include "backends/hip/toolchain.hpp"
 
 using namespace xtune;
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::testing;
 

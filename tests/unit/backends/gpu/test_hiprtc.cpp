@@ -5,10 +5,10 @@
 #include <fstream>
 
 #include "backends/gpu/code_object.hpp"
-#include "base/files.hpp"
+#include "system/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA

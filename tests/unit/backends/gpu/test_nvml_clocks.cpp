@@ -6,8 +6,8 @@
 #if XTUNE_HAS_CUDA
 
 #include "backends/cuda/nvml.hpp"
-#include "base/dynamic_library.hpp"
 #include "support/error_of.hpp"
+#include "system/dynamic_library.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -15,7 +15,7 @@ using namespace xtune;
 namespace {
 
 struct FakeNvml {
-  base::DynamicLibrary library = base::DynamicLibrary::open({XTUNE_FAKE_NVML});
+  system::DynamicLibrary library = system::DynamicLibrary::open({XTUNE_FAKE_NVML});
   unsigned (*locked_mhz)() = nullptr;
   void (*refuse)(int) = nullptr;
   void (*set_default)(bool) = nullptr;

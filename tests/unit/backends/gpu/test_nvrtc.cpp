@@ -10,10 +10,10 @@
 
 #include "backends/cuda/nvrtc.hpp"
 #include "backends/cuda/toolchain.hpp"
-#include "base/files.hpp"
+#include "system/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 using namespace xtune;

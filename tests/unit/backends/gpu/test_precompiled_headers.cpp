@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.hpp"
+#include "system/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 
 using namespace xtune;

@@ -4,16 +4,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/dynamic_library.hpp"
-#include "base/files.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/dynamic_library.hpp"
+#include "system/files.hpp"
 
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA
 
 #include "backends/hip/rocm_libraries.hpp"
 
 using namespace xtune;
-using namespace xtune::base;
+using namespace xtune::system;
 
 namespace {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/files.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
 
 using namespace xtune;
 using compiler::ask_compiler;
@@ -20,12 +20,12 @@ namespace {
 
 /// Makes /bin/sh, an executable file, count its starts in a file.
 struct Counted {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   std::string log = (folder.path() / "log").string();
 
   Question question(const std::string& more) const { return {{"-c", "echo start >> " + log + "; " + more}}; }
   long starts() const {
-    const std::string text = base::read_if_there(log);
+    const std::string text = system::read_if_there(log);
     return std::count(text.begin(), text.end(), '\n');
   }
 };
@@ -36,7 +36,7 @@ TEST_CASE("a compiler's answer is remembered for its state and the environment")
   const Counted counted;
   const Question question = counted.question("echo yes; echo no >&2");
   for (int i = 0; i < 2; ++i) {
-    const base::CommandResult answer = ask_compiler("/bin/sh", question);
+    const system::CommandResult answer = ask_compiler("/bin/sh", question);
     CHECK(answer.ok());
     CHECK(answer.stdout_text == "yes\n");
     CHECK(answer.stderr_text == "no\n");
@@ -78,5 +78,5 @@ TEST_CASE("workers of a process share answers as files") {
   for (const auto& entry : std::filesystem::directory_iterator(counted.folder.path()))
     if (entry.path().filename().string().starts_with("answer-")) answers.push_back(entry.path());
   REQUIRE(answers.size() == 1);
-  CHECK(base::read_file(answers[0]) == "6\nfirst\n");
+  CHECK(system::read_file(answers[0]) == "6\nfirst\n");
 }

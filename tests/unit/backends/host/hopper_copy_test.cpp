@@ -6,9 +6,9 @@
 #include <regex>
 
 #include "backends/host/block/block_runner.hpp"
-#include "base/files.hpp"
 #include "hopper_kernels.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
 
 using namespace xtune;
 using namespace xtune::test;
@@ -55,8 +55,8 @@ std::vector<int> expected_tile(int x, int y, unsigned swizzle) {
 }  // namespace
 
 TEST_CASE("each function of <xtune/hopper.cuh> has a body on the host") {
-  const std::string header = base::read_file(XTUNE_SOURCE_DIR "/runtime/xtune/hopper.cuh");
-  const std::string bodies = base::read_file(XTUNE_SOURCE_DIR "/runtime/host/xtune_host_hopper.h");
+  const std::string header = system::read_file(XTUNE_SOURCE_DIR "/runtime/xtune/hopper.cuh");
+  const std::string bodies = system::read_file(XTUNE_SOURCE_DIR "/runtime/host/xtune_host_hopper.h");
   const std::regex declaration(R"(\n__device__ inline [\w ]*[ *&](\w+)\()");
   int functions = 0;
   for (std::sregex_iterator at(header.begin(), header.end(), declaration), end; at != end; ++at) {

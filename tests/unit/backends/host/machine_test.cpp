@@ -1,5 +1,5 @@
 // The CPU's facts, the thread pool, and the images of kernels.
-#include "base/machine.hpp"
+#include "system/machine.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,11 +8,12 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/block/kernel_library.hpp"
 #include "backends/host/engine.hpp"
-#include "base/files.hpp"
 #include "base/random.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 
@@ -51,13 +52,13 @@ TEST_CASE("the CPU's facts come from procfs and sysfs") {
   CHECK(info.memory_bytes == 2048 * 1024);
   CHECK(info.l2_bytes == 2 << 20);
   CHECK(info.clock_khz == 1234000);
-  CHECK(info.compute_units == static_cast<int>(base::usable_cpus()));
+  CHECK(info.compute_units == static_cast<int>(system::usable_cpus()));
   CHECK(info.arch == cpu::own_arch());
   CHECK(info.cpu_quota_milli == 0);
   put(root.path() / "proc/self/cgroup", "0::/\n");
   put(root.path() / "sys/fs/cgroup/cpu.max", "50000 100000\n");
   CHECK(cpu::cpu_info(root.path()).cpu_quota_milli == 500);
-  put(root.path() / "sys/fs/cgroup/cpu.max", std::to_string(base::usable_cpus() * 100000) + " 100000\n");
+  put(root.path() / "sys/fs/cgroup/cpu.max", std::to_string(system::usable_cpus() * 100000) + " 100000\n");
   CHECK(cpu::cpu_info(root.path()).cpu_quota_milli == 0);
   put(cache / "index2/size", "300M\n");
   CHECK(cpu::cpu_info(root.path()).l2_bytes == 32 << 20);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/backend.hpp"
-#include "base/files.hpp"
+#include "system/files.hpp"
 
 using namespace xtune;
 using namespace xtune::build;
@@ -18,7 +18,7 @@ namespace {
 
 /// Feature to result, as the page has them.
 std::vector<std::pair<std::string, std::string>> rows_of_page() {
-  std::istringstream page(base::read_file(XTUNE_SOURCE_DIR "/docs/host-backend.md"));
+  std::istringstream page(system::read_file(XTUNE_SOURCE_DIR "/docs/host-backend.md"));
   std::vector<std::pair<std::string, std::string>> rows;
   for (std::string line; std::getline(page, line);) {
     const std::size_t middle = line.find(" | ");

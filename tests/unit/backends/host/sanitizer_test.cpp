@@ -7,13 +7,13 @@
 #include <fstream>
 
 #include "backends/backend.hpp"
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::backend;
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::measure;
 

@@ -11,11 +11,11 @@
 
 #include "backends/backend.hpp"
 #include "backends/host/block/kernel_library.hpp"
-#include "base/files.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::backend;
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::measure;
 

@@ -10,14 +10,14 @@
 #include "backends/backend.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/backend.hpp"
-#include "base/files.hpp"
-#include "base/subprocess.hpp"
 #include "core/build/tool_files.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::backend;
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::measure;
 

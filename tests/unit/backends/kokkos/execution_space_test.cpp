@@ -5,8 +5,8 @@
 
 #include "backends/cpu/cpu.hpp"
 #include "backends/kokkos/device.hpp"
-#include "base/machine.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::device;
@@ -40,7 +40,7 @@ TEST_CASE("Without a word the most parallel space of a Kokkos is taken") {
   const kokkos::ExecutionSpace openmp = choose_space(built_for({"SERIAL", "OPENMP"}));
   CHECK(openmp.type == "Kokkos::OpenMP");
   CHECK(openmp.backend == "host");
-  CHECK(openmp.threads == static_cast<int>(base::usable_cpus()));
+  CHECK(openmp.threads == static_cast<int>(system::usable_cpus()));
   const kokkos::ExecutionSpace cuda = choose_space(built_for({"CUDA", "OPENMP", "SERIAL"}));
   CHECK(cuda.type == "Kokkos::Cuda");
   CHECK(cuda.backend == "cuda");

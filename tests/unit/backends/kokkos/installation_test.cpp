@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 
 using namespace xtune;
 namespace fs = std::filesystem;

@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "backends/backend.hpp"
-#include "base/files.hpp"
 #include "fakes/device_data.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
 
 namespace xtune::kokkos_test {
 
 /// Its toolchain and its device, with a separate store; empty without Kokkos, with a message.
 struct Here {
-  base::TemporaryDirectory folder;
+  system::TemporaryDirectory folder;
   Variable cache{"XTUNE_CACHE_DIR", (folder.path() / "cache").string()};
   std::unique_ptr<backend::Backend> backend = backend::make_backend("kokkos");
   std::unique_ptr<build::Toolchain> toolchain;

@@ -8,7 +8,7 @@
 #include "kokkos_here.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::measure;
 

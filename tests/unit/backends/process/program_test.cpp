@@ -11,9 +11,6 @@
 #include "backends/backend.hpp"
 #include "backends/process/device.hpp"
 #include "backends/process/run_program.hpp"
-#include "base/directory_lock.hpp"
-#include "base/files.hpp"
-#include "base/processes.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/backend_facts.hpp"
 #include "fakes/control_group.hpp"
@@ -22,11 +19,14 @@
 #include "fakes/limited_directory.hpp"
 #include "fakes/process_checks.hpp"
 #include "support/text.hpp"
+#include "system/directory_lock.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
 using namespace xtune::backend;
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::measure;

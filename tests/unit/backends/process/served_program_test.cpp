@@ -6,16 +6,16 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/process/device.hpp"
-#include "base/files.hpp"
-#include "base/processes.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/launch.hpp"
 #include "fakes/process_checks.hpp"
 #include "support/text.hpp"
+#include "system/files.hpp"
+#include "system/processes.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::measure;

@@ -1,0 +1,62 @@
+// A shared library opened at run time, and errors for things that are not installed.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "xtune/error.hpp"
+
+struct dl_phdr_info;
+
+namespace xtune::system {
+
+/// The library or program is in none of the places where it was searched. Only a change of the machine or its
+/// environment helps, so the answer may be remembered. The cause of any other Error(unavailable) may be gone the next
+/// time.
+class NotInstalled : public Error {
+ public:
+  explicit NotInstalled(const std::string& message) : Error(ErrorKind::unavailable, message) {}
+};
+
+/// Throws Error(unavailable) with this message, as NotInstalled if `error` is one.
+[[noreturn]] inline void throw_with_message(const Error& error, const std::string& message) {
+  if (dynamic_cast<const NotInstalled*>(&error) != nullptr) throw NotInstalled(message);
+  throw Error(ErrorKind::unavailable, message);
+}
+
+/// Owns a dlopen handle; the library is closed on destruction unless it is marked resident.
+class DynamicLibrary {
+ public:
+  DynamicLibrary() = default;
+  /// Opens the first library that loads. Throws Error(unavailable) with the loader's message for the last one tried.
+  static DynamicLibrary open(const std::vector<std::string>& names);
+  /// The first library that this process has loaded already; empty if there is none.
+  static DynamicLibrary loaded(const std::vector<std::string>& names);
+  ~DynamicLibrary();
+  DynamicLibrary(DynamicLibrary&& other) noexcept;
+  DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
+
+  /// nullptr if the library does not have the symbol.
+  void* find(const char* symbol) const noexcept;
+  /// Throws Error(unavailable) naming the symbol and the library.
+  void* get(const char* symbol) const;
+  template <class Function>
+  void get(const char* symbol, Function& function) const {
+    function = reinterpret_cast<Function>(get(symbol));
+  }
+  const std::string& name() const noexcept { return name_; }
+  /// Keeps the library open until the end of the process, because vendor drivers do not survive being unloaded.
+  void keep_resident() noexcept { resident_ = true; }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+ private:
+  void* handle_ = nullptr;
+  std::string name_;
+  bool resident_ = false;
+};
+
+/// Calls visit with the loader's facts about the loaded object that contains an address, if there is one.
+void visit_object_with(const void* address, const std::function<void(const dl_phdr_info&)>& visit);
+
+}  // namespace xtune::system

@@ -1,0 +1,342 @@
+// Files: whole reads, atomic writes, standard paths, and temporary directories whose names identify their owner, so
+// that those of a killed process can be removed.
+#include "system/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "system/descriptor.hpp"
+#include "system/processes.hpp"
+#include "system/trust.hpp"
+#include "system/write_signals.hpp"
+#include "xtune/error.hpp"
+
+namespace xtune::system {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const char* doing, const fs::path& path, const std::string& reason) {
+  throw Error(ErrorKind::io, std::string("cannot ") + doing + " " + base::printable(path.string()) + ": " + reason);
+}
+
+// Returns the errno of the failure, or 0. Closing counts: network file systems report a full disk there.
+int write_and_sync(Descriptor& file, std::string_view bytes) {
+  const WriteSignals quiet;
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) return errno;
+  return ::close(file.release()) == 0 ? 0 : errno;
+}
+
+// 128 bits, in hexadecimal digits.
+std::string random_name() {
+  std::array<unsigned char, 16> bytes{};
+  for (std::size_t filled = 0; filled < bytes.size();) {
+    const ssize_t n = ::getrandom(bytes.data() + filled, bytes.size() - filled, 0);
+    if (n < 0 && errno != EINTR) throw Error(ErrorKind::io, std::string("no random numbers: ") + std::strerror(errno));
+    if (n > 0) filled += static_cast<std::size_t>(n);
+  }
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+const char* set_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : nullptr;
+}
+
+namespace fs = std::filesystem;
+
+/// In clock ticks since boot (proc(5), field 22 of stat); empty: no such process, or one that has ended.
+std::string start_time(int pid) {
+  const std::vector<std::string> fields = base::split(process_stat(pid), ' ');
+  const bool ended = fields.size() < 20 || fields[0] == "Z" || fields[0] == "X";
+  return ended ? "" : fields[19];
+}
+
+/// The scope of process ids.
+std::string machine() {
+  const std::string scope = pid_scope();
+  return scope.empty() ? base::sha256(host_name()).substr(0, 8) : scope;
+}
+
+constexpr std::string_view unknown_start = "0";
+
+/// "xtune-<machine>-<pid>-<start>-".
+std::string own_prefix() {
+  std::string start = start_time(::getpid());
+  if (start.empty()) start = unknown_start;
+  return "xtune-" + machine() + "-" + std::to_string(::getpid()) + "-" + start + "-";
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool is_abandoned(const fs::path& folder, const std::string& here) {
+  const std::vector<std::string> parts = base::split(folder.filename().string(), '-');
+  if (parts.size() != 5 || parts[0] != "xtune" || parts[1] != here || !is_number(parts[2]) || !is_number(parts[3]))
+    return false;
+  struct stat info {};
+  if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) return false;
+  return parts[3] != unknown_start && start_time(std::atoi(parts[2].c_str())) != parts[3];
+}
+
+struct Inflater {
+  z_stream stream{};
+  Inflater() {
+    constexpr int gzip_of_any_window = 15 + 16;
+    if (inflateInit2(&stream, gzip_of_any_window) != Z_OK) throw Error(ErrorKind::io, "zlib cannot start");
+  }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+};
+
+}  // namespace
+
+std::string read_file(const fs::path& path, std::uint64_t limit_bytes) {
+  // Non-blocking, so that opening a FIFO without a writer returns.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail("read", path, std::strerror(errno));
+  return read_all(file, path, limit_bytes);
+}
+
+std::string read_all(const Descriptor& file, const fs::path& path, std::uint64_t limit_bytes) {
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) fail("read", path, "it is a directory");
+  const auto too_large = [&] {
+    fail("read", path, "it is larger than the limit of " + base::human_bytes(limit_bytes));
+  };
+  const auto size = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
+  if (size > limit_bytes) too_large();
+  std::string bytes(size + 1, '\0');
+  std::size_t filled = 0;
+  // The size is only a hint: files in /proc have none, others may grow meanwhile.
+  for (;;) {
+    if (filled == bytes.size()) bytes.resize(bytes.size() * 2 + 4096);
+    const ssize_t n = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path, std::strerror(errno));
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
+    if (filled > limit_bytes) too_large();
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+std::string read_if_there(const fs::path& path, std::uint64_t limit_bytes) {
+  try {
+    return read_file(path, limit_bytes);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string read_file_part(const fs::path& path, std::uint64_t offset, std::uint64_t bytes) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail("read", path, std::strerror(errno));
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (offset > size || bytes > size - offset) fail("read", path, "it is shorter than it should be");
+  std::string text(bytes, '\0');
+  for (std::size_t filled = 0; filled < text.size();) {
+    const ssize_t n =
+        ::pread(file.get(), text.data() + filled, text.size() - filled, static_cast<off_t>(offset + filled));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path, std::strerror(errno));
+    if (n == 0) fail("read", path, "it is shorter than it should be");
+    filled += static_cast<std::size_t>(n);
+  }
+  return text;
+}
+
+namespace {
+
+// The temporary file has an unpredictable name and must be new: if other users can create names in the directory, their
+// files are never opened. rights: permissions before the umask.
+void write_atomically(const fs::path& path, std::string_view bytes, mode_t rights) {
+  if (path.filename().empty()) fail("write", path, "it names no file");
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (const std::error_code failed = make_directories(folder)) fail("create the directory", folder, failed.message());
+  fs::path temporary;
+  Descriptor file(-1);
+  for (int attempt = 0; file.get() < 0; ++attempt) {
+    temporary = folder / ("." + random_name() + ".tmp");
+    file.reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights));
+    if (file.get() < 0 && (errno != EEXIST || attempt == 100))
+      fail("write in the directory", folder, std::strerror(errno));
+  }
+  int reason = write_and_sync(file, bytes);
+  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
+  if (reason != 0) {
+    ::unlink(temporary.c_str());
+    fail("write", path, std::strerror(reason));
+  }
+  // The rename survives a power failure only after the directory is on disk. If directories cannot be synced, this is
+  // left to the system.
+  Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+}  // namespace
+
+void write_file_atomically(const fs::path& path, std::string_view bytes) { write_atomically(path, bytes, 0644); }
+
+void write_output_file(const std::filesystem::path& path, std::string_view bytes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_status there = fs::status(path, error);
+  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) {
+    const WriteSignals quiet;
+    std::ofstream out(path, std::ios::binary);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!out.flush())
+      throw Error(ErrorKind::io, "cannot write " + base::printable(path.string()) + ": " + std::strerror(errno));
+    return;
+  }
+  const bool link = fs::is_symlink(fs::symlink_status(path, error));
+  const fs::path target = link ? fs::weakly_canonical(path, error) : path;
+  write_atomically(target.empty() ? path : target, bytes, 0666);
+  if (fs::is_regular_file(there)) fs::permissions(target, there.permissions(), error);
+}
+
+fs::path default_store() {
+  if (const char* value = set_variable("XTUNE_CACHE_DIR")) return value;
+  if (const char* value = set_variable("XDG_CACHE_HOME")) return fs::path(value) / "xtune";
+  if (const char* value = set_variable("HOME")) return fs::path(value) / ".cache" / "xtune";
+  return temporary_folder() / ("xtune-" + std::to_string(::geteuid()));
+}
+
+fs::path own_executable() {
+  std::error_code failed;
+  fs::path path = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) throw Error(ErrorKind::io, "cannot tell where this program is (/proc/self/exe): " + failed.message());
+  return path;
+}
+
+fs::path absolute_path(const fs::path& path) {
+  std::error_code failed;
+  fs::path whole = fs::absolute(path, failed);
+  if (failed)
+    throw Error(ErrorKind::io, "cannot determine the working directory (" + failed.message() + "), at which '" +
+                                   path.string() + "' starts: change to one that is there");
+  return whole;
+}
+
+fs::path temporary_folder() {
+  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR", "SLURM_TMPDIR"})
+    if (const char* value = std::getenv(name); value && *value) return absolute_path(value);
+  return "/tmp";
+}
+
+TemporaryDirectory::TemporaryDirectory() {
+  const fs::path root = temporary_folder();
+  std::error_code failed;
+  fs::create_directories(root, failed);
+  std::string name = (root / (own_prefix() + "XXXXXX")).string();
+  if (!::mkdtemp(name.data())) {
+    throw Error(ErrorKind::io, "cannot make a temporary directory in " + base::printable(root.string()) + ": " +
+                                   std::strerror(errno) + " (XTUNE_TMP_DIR names another place)");
+  }
+  path_ = name;
+  ::chmod(name.c_str(), S_IRWXU);  // independent of the umask
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+void remove_abandoned_temporaries() noexcept try {
+  if (start_time(::getpid()).empty()) return;  // no /proc: owners cannot be checked
+  const std::string here = machine();
+  std::vector<fs::path> abandoned;
+  std::error_code failed;
+  for (fs::directory_iterator entry(temporary_folder(), failed), end; !failed && entry != end; entry.increment(failed))
+    if (is_abandoned(entry->path(), here)) abandoned.push_back(entry->path());
+  for (const fs::path& folder : abandoned) fs::remove_all(folder, failed);
+} catch (...) {  // a failed cleanup must not end a run
+}
+
+std::string read_file_gunzipped(const std::filesystem::path& path, std::uint64_t limit_bytes) {
+  std::string packed = read_file(path, limit_bytes);
+  if (!packed.starts_with("\x1f\x8b")) return packed;
+  const auto fail = [&](const std::string& why) {
+    throw Error(ErrorKind::io, base::printable(path.string()) + ": " + why);
+  };
+  Inflater inflater;
+  z_stream& stream = inflater.stream;
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  std::size_t left = packed.size();
+  std::string text;
+  std::string chunk(std::size_t{1} << 18, '\0');
+  for (;;) {
+    const auto given = static_cast<uInt>(std::min<std::size_t>(left, std::numeric_limits<uInt>::max()));
+    stream.avail_in = given;
+    stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+    stream.avail_out = static_cast<uInt>(chunk.size());
+    const int state = inflate(&stream, Z_NO_FLUSH);
+    left -= given - stream.avail_in;
+    text.append(chunk, 0, chunk.size() - stream.avail_out);
+    if (text.size() > limit_bytes) fail("more than " + base::human_bytes(limit_bytes) + " once decompressed");
+    if (state == Z_STREAM_END) {
+      // Bytes after the last member that are not gzip are padding, as for gzip(1).
+      if (left < 2 || stream.next_in[0] != 0x1f || stream.next_in[1] != 0x8b) return text;
+      inflateReset(&stream);
+    } else if (state != Z_OK && state != Z_BUF_ERROR) {
+      fail(std::string("the gzip archive is damaged: ") + (stream.msg ? stream.msg : "unknown reason"));
+    } else if (left == 0 && stream.avail_out > 0) {
+      fail("the gzip archive is truncated: copy the file again");
+    }
+  }
+}
+
+std::string find_program(const std::string& name, const std::filesystem::path& folder) {
+  const auto found_at = [](const std::filesystem::path& path) {
+    std::error_code failed;
+    const bool usable = std::filesystem::is_regular_file(path, failed) && access(path.c_str(), X_OK) == 0;
+    return usable ? std::filesystem::absolute(path).string() : std::string();
+  };
+  if (name.empty()) return "";
+  if (name.find('/') != std::string::npos) return found_at(folder / name);
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find(':'), rest.size());
+    const std::filesystem::path place = end ? std::filesystem::path(rest.substr(0, end)) : folder / ".";
+    if (std::string found = found_at(place / name); !found.empty()) return found;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return "";
+}
+
+}  // namespace xtune::system
