@@ -35,6 +35,7 @@ KERNELS = [kernel for kernels in GROUPS.values() for kernel in kernels]
 @dataclasses.dataclass
 class Session:
     """Results of one device."""
+
     device: str
     copy_GB_per_s: float
     results: list
@@ -65,7 +66,10 @@ def read(path):
     """What Session.save has written."""
     try:
         saved = common.checked(json.loads(pathlib.Path(path).read_text()), "the file", dict)
-        results = [common.Result.of(result, f"results[{i}]") for i, result in enumerate(common.member(saved, "the file", "results", list))]
+        results = [
+            common.Result.of(result, f"results[{i}]")
+            for i, result in enumerate(common.member(saved, "the file", "results", list))
+        ]
         speed = common.member(saved, "the file", "copy_GB_per_s", common.Positive)
         return Session(common.member(saved, "the file", "device", str), speed, results)
     except OSError as error:
@@ -83,7 +87,9 @@ def merged(paths):
     for path in paths[1:]:
         more = read(path)
         if more.device != session.device:
-            raise SystemExit(f"error: {path}: results of {more.device}, and {paths[0]} has those of {session.device}. Draw one picture for each")
+            raise SystemExit(
+                f"error: {path}: results of {more.device}, and {paths[0]} has those of {session.device}. Draw one picture for each"
+            )
         for result in more.results:
             session.add(result)
     return session
@@ -99,9 +105,13 @@ def measure(options):
     try:
         import torch
     except ImportError as error:
-        raise SystemExit(f"error: measuring needs PyTorch with CUDA ({error}). --from FILE.json shows saved results without it") from None
+        raise SystemExit(
+            f"error: measuring needs PyTorch with CUDA ({error}). --from FILE.json shows saved results without it"
+        ) from None
     if not torch.cuda.is_available():
-        raise SystemExit("error: measuring needs an NVIDIA GPU, and PyTorch finds none. --from FILE.json shows saved results without one")
+        raise SystemExit(
+            "error: measuring needs an NVIDIA GPU, and PyTorch finds none. --from FILE.json shows saved results without one"
+        )
     session = Session(torch.cuda.get_device_name(), common.copy_GB_per_s(torch), [])
     print_head(session)
     for group, kernels in GROUPS.items():
@@ -134,7 +144,9 @@ def print_means(results):
 def plot(session, path):
     compared = [result for result in session.results if result.ratio()]
     if not compared:
-        raise SystemExit("error: --plot: no result has both a valid configuration and the time of a library, so there is no ratio to draw")
+        raise SystemExit(
+            "error: --plot: no result has both a valid configuration and the time of a library, so there is no ratio to draw"
+        )
     write(path, picture.drawing(compared, f"xtune's kernels beside libraries, {session.device}"))
 
 
@@ -148,13 +160,28 @@ def seconds(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xtune", default=str(common.ROOT / "build/dev/src/cli/xtune"), help="the program")
-    parser.add_argument("--gemm", default=str(common.ROOT / "build/dev/benchmarks/bench_gemm_cublas"), help="the program that measures gemm_hopper beside cuBLASLt")
+    parser.add_argument(
+        "--gemm",
+        default=str(common.ROOT / "build/dev/benchmarks/bench_gemm_cublas"),
+        help="the program that measures gemm_hopper beside cuBLASLt",
+    )
     parser.add_argument("--seconds", type=seconds, default=10, help="limit the tuning of each case")
-    parser.add_argument("--only", action="append", choices=list(dict.fromkeys([*GROUPS, *(kernel for kernels in GROUPS.values() for kernel in kernels)])), metavar="NAME",
-                        help="measure only a kernel, or a group: " + ", ".join(GROUPS))
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(dict.fromkeys([*GROUPS, *(kernel for kernels in GROUPS.values() for kernel in kernels)])),
+        metavar="NAME",
+        help="measure only a kernel, or a group: " + ", ".join(GROUPS),
+    )
     parser.add_argument("--store", help="use this store, as in xtune run")
     parser.add_argument("--save", metavar="FILE.json", help="write the results to this file")
-    parser.add_argument("--from", dest="saved", action="append", metavar="FILE.json", help="measure nothing, and take the results of this file (may be repeated)")
+    parser.add_argument(
+        "--from",
+        dest="saved",
+        action="append",
+        metavar="FILE.json",
+        help="measure nothing, and take the results of this file (may be repeated)",
+    )
     parser.add_argument("--plot", metavar="FILE.svg", help="draw the ratios into this file")
     options = parser.parse_args()
     for path in filter(None, (options.save, options.plot)):  # before measuring, which takes long
@@ -164,7 +191,9 @@ def main():
         session = merged(options.saved)
         session.results = [result for result in session.results if wanted(options, result.kernel)]
         if not session.results:
-            raise SystemExit(f"error: no results{' of ' + ', '.join(options.only) if options.only else ''} in {', '.join(options.saved)}")
+            raise SystemExit(
+                f"error: no results{' of ' + ', '.join(options.only) if options.only else ''} in {', '.join(options.saved)}"
+            )
         print_head(session)
         for result in session.results:
             print(common.row(result, session.copy_GB_per_s))

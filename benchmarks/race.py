@@ -26,16 +26,35 @@ def unraced(spec, folder):
     text = spec.read_text()
     text = re.sub(r'"\.\./', f'"{spec.parent.parent.as_posix()}/', text)
     settings = "race = false\nfinals = 0\n"
-    text = text.replace("[measure]\n", "[measure]\n" + settings) if "[measure]\n" in text \
+    text = (
+        text.replace("[measure]\n", "[measure]\n" + settings)
+        if "[measure]\n" in text
         else text + "\n[measure]\n" + settings
+    )
     path = pathlib.Path(folder) / spec.name
     path.write_text(text)
     return path
 
 
 def run(arguments, spec, store, seed, *more):
-    command = [arguments.xtune, "run", str(spec), "--backend", arguments.backend, "--store", store, "--evals",
-               str(arguments.evals), "--strategy", "random", "--format", "json", "--quiet", "--fresh", *more]
+    command = [
+        arguments.xtune,
+        "run",
+        str(spec),
+        "--backend",
+        arguments.backend,
+        "--store",
+        store,
+        "--evals",
+        str(arguments.evals),
+        "--strategy",
+        "random",
+        "--format",
+        "json",
+        "--quiet",
+        "--fresh",
+        *more,
+    ]
     for define in arguments.define:
         command += ["-D", define]
     if seed is not None:
@@ -50,7 +69,9 @@ def run(arguments, spec, store, seed, *more):
 def configs_of(result):
     """The best and its ties, as comparable texts."""
     best = result["best"]
-    return [json.dumps(config, sort_keys=True) for config in [best["config"], *(t.get("config", t) for t in best["ties"])]]
+    return [
+        json.dumps(config, sort_keys=True) for config in [best["config"], *(t.get("config", t) for t in best["ties"])]
+    ]
 
 
 def main():

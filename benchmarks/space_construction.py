@@ -54,7 +54,9 @@ def main():
     parser.add_argument("--spec-dir", type=pathlib.Path)
     arguments = parser.parse_args()
     wrong, speedups = 0, []
-    print(f"{'space':24} {'valid':>8} {'xtune ms':>10} {'Kernel Tuner ms':>16} {'ratio':>8} {'peak MB':>8} {'of theirs':>10}")
+    print(
+        f"{'space':24} {'valid':>8} {'xtune ms':>10} {'Kernel Tuner ms':>16} {'ratio':>8} {'peak MB':>8} {'of theirs':>10}"
+    )
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.spec_dir or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +74,9 @@ def main():
             expected = space.get("expected_valid", valid)
             wrong += valid != expected
             note = "" if valid == expected else f"   WRONG: {expected} expected"
-            print(f"{space['name']:24} {valid:8} {ms:10.3f} {theirs_ms or '-':>16} {ratio:>8} {peak:>8} {share:>10}{note}")
+            print(
+                f"{space['name']:24} {valid:8} {ms:10.3f} {theirs_ms or '-':>16} {ratio:>8} {peak:>8} {share:>10}{note}"
+            )
     if speedups:
         mean = math.exp(sum(map(math.log, speedups)) / len(speedups))
         print(f"geometric mean of the ratios: {mean:.0f}x")

@@ -25,8 +25,23 @@ import time
 
 def run(arguments, store, jobs, *more):
     """One `xtune run`; returns its JSON and the wall clock of the whole process in seconds."""
-    command = [arguments.xtune, "run", arguments.spec, "--backend", arguments.backend, "--store", store, "--evals",
-               str(arguments.evals), "--strategy", arguments.strategy, "--format", "json", "--quiet", *more]
+    command = [
+        arguments.xtune,
+        "run",
+        arguments.spec,
+        "--backend",
+        arguments.backend,
+        "--store",
+        store,
+        "--evals",
+        str(arguments.evals),
+        "--strategy",
+        arguments.strategy,
+        "--format",
+        "json",
+        "--quiet",
+        *more,
+    ]
     for define in arguments.define:
         command += ["-D", define]
     environment = dict(os.environ, XTUNE_JOBS=str(jobs), XTUNE_DISABLE_CACHE="")
@@ -56,10 +71,15 @@ def main():
     parser.add_argument("xtune", help="the program")
     parser.add_argument("--spec", default=str(root / "configs" / "gemm.toml"))
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--strategy", default="random",
-                        help="random lets compilers run ahead of the device; a search that learns makes them wait")
+    parser.add_argument(
+        "--strategy",
+        default="random",
+        help="random lets compilers run ahead of the device; a search that learns makes them wait",
+    )
     parser.add_argument("--evals", type=int, default=128, help="configurations of each run")
-    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 16], help="counts of compile jobs, the last one the largest")
+    parser.add_argument(
+        "--jobs", type=int, nargs="+", default=[1, 16], help="counts of compile jobs, the last one the largest"
+    )
     parser.add_argument("--reruns", type=int, default=7, help="stored runs to take the median of")
     parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--no-check", action="store_true", help="exit with 0 whatever the ratios are")
@@ -69,8 +89,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         # The inventory of the machine is cached here, so that no run pays for the first probe.
         os.environ["XTUNE_CACHE_DIR"] = str(pathlib.Path(folder) / "cache")
-        subprocess.run([arguments.xtune, "devices", "--backend", arguments.backend], stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        subprocess.run(
+            [arguments.xtune, "devices", "--backend", arguments.backend],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for jobs in arguments.jobs:
             # An empty store each: nothing is compiled before.
             store = str(pathlib.Path(folder) / f"store-{jobs}")
@@ -78,11 +101,19 @@ def main():
             seconds = result["seconds"]
             compile_wall[jobs] = seconds["compile_wall"]
             least = max(seconds["compile_cpu"] / jobs, seconds["device_busy"])
-            print(f"{result['device']['name']}, {jobs} jobs: {sum(result['counts'].values())} configurations in "
-                  f"{wall:.2f} s, compiling {seconds['compile_wall']:.2f} s (CPU {seconds['compile_cpu']:.2f} s), "
-                  f"device busy {seconds['device_busy']:.2f} s")
-            rows.append(row(f"wall clock / max(compile CPU / jobs, device busy), {jobs} jobs",
-                            f"{wall / least:.2f} ({wall:.2f} s / {least:.2f} s)", "<= 1.1", wall <= 1.1 * least))
+            print(
+                f"{result['device']['name']}, {jobs} jobs: {sum(result['counts'].values())} configurations in "
+                f"{wall:.2f} s, compiling {seconds['compile_wall']:.2f} s (CPU {seconds['compile_cpu']:.2f} s), "
+                f"device busy {seconds['device_busy']:.2f} s"
+            )
+            rows.append(
+                row(
+                    f"wall clock / max(compile CPU / jobs, device busy), {jobs} jobs",
+                    f"{wall / least:.2f} ({wall:.2f} s / {least:.2f} s)",
+                    "<= 1.1",
+                    wall <= 1.1 * least,
+                )
+            )
         few, many = arguments.jobs[0], arguments.jobs[-1]
         if few != many:
             speedup = compile_wall[few] / max(compile_wall[many], 1e-9)

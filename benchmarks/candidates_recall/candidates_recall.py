@@ -44,8 +44,10 @@ def listed(arguments, rank, count, names):
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}")
     answer = json.loads(done.stdout)
-    return [frozenset((name, value) for name, value in entry["config"].items() if name in names)
-            for entry in answer["candidates"]], answer["space"]
+    return [
+        frozenset((name, value) for name, value in entry["config"].items() if name in names)
+        for entry in answer["candidates"]
+    ], answer["space"]
 
 
 def expected_random(times, failed, count):
@@ -90,12 +92,18 @@ def main():
                 best = min((time for time in found if time is not None), default=float("inf"))
                 rows[rank].append(order[0] / best)
             missing = sum(time is None for time in found)
-            print(f"{path.name.split('.')[0]:28} {rank:7}" + "".join(f"{value:8.3f}" for value in rows[rank]) +
-                  f"  {missing} of {len(found)}")
+            print(
+                f"{path.name.split('.')[0]:28} {rank:7}"
+                + "".join(f"{value:8.3f}" for value in rows[rank])
+                + f"  {missing} of {len(found)}"
+            )
         failed = len(recording["cache"]) - len(times)
         random = [expected_random(order, failed, count) for count in COUNTS]
-        print(f"{'':28} {'random':7}" + "".join(f"{value:8.3f}" for value in random) +
-              f"  ({len(times)} recorded, {failed} failed, {space['valid']} valid in the spec)")
+        print(
+            f"{'':28} {'random':7}"
+            + "".join(f"{value:8.3f}" for value in random)
+            + f"  ({len(times)} recorded, {failed} failed, {space['valid']} valid in the spec)"
+        )
         if arguments.require:
             count, least = arguments.require.split(":")
             if rows["model"][COUNTS.index(int(count))] < float(least):

@@ -22,7 +22,15 @@ TOLERANCE = 0.02
 
 def equal(head_dim, causal, seq, dtype="bf16", heads=None, kv_heads=None):
     heads = heads or 2048 // head_dim
-    return EQUAL, {"TYPE": dtype, "HEAD_DIM": head_dim, "CAUSAL": causal, "HEADS": heads, "KV_HEADS": kv_heads or heads, "BATCH": 16384 // seq, "SEQ": seq}
+    return EQUAL, {
+        "TYPE": dtype,
+        "HEAD_DIM": head_dim,
+        "CAUSAL": causal,
+        "HEADS": heads,
+        "KV_HEADS": kv_heads or heads,
+        "BATCH": 16384 // seq,
+        "SEQ": seq,
+    }
 
 
 def lengths(sequences, longest):
@@ -39,7 +47,9 @@ def variable(head_dim, causal, seq, dtype="bf16", heads=None, kv_heads=None):
     return VARIABLE, problem | {"ROWS": sum(lengths(problem["BATCH"], seq))}
 
 
-CASES = [equal(head_dim, causal, seq) for head_dim in (64, 128) for causal in (False, True) for seq in (2048, 8192, 16384)] + [
+CASES = [
+    equal(head_dim, causal, seq) for head_dim in (64, 128) for causal in (False, True) for seq in (2048, 8192, 16384)
+] + [
     equal(64, False, 8192, "f16"),
     equal(128, False, 2048, "f16"),
     equal(128, True, 8192, "f16"),
@@ -70,7 +80,12 @@ def starts_of(kernel, problem):
 
 def operations(problem, starts):
     """Of the two products; with a causal mask, of half of them."""
-    products = 4 * problem["HEADS"] * problem["HEAD_DIM"] * sum((end - begin) ** 2 for begin, end in itertools.pairwise(starts))
+    products = (
+        4
+        * problem["HEADS"]
+        * problem["HEAD_DIM"]
+        * sum((end - begin) ** 2 for begin, end in itertools.pairwise(starts))
+    )
     return products / 2 if problem["CAUSAL"] else products
 
 
@@ -90,7 +105,12 @@ def spec_of(kernel, starts):
     with tempfile.TemporaryDirectory() as folder:
         file, copy = pathlib.Path(folder, "starts.npy"), pathlib.Path(folder, spec.name)
         header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(starts)},), }}".ljust(117) + "\n"
-        file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(starts)}i", *starts))
+        file.write_bytes(
+            b"\x93NUMPY\x01\x00"
+            + struct.pack("<H", len(header))
+            + header.encode()
+            + struct.pack(f"<{len(starts)}i", *starts)
+        )
         text = spec.read_text().replace('"../kernels/attention_hopper/starts.npy"', f'"{file}"')
         copy.write_text(text.replace('"../kernels/', f'"{ROOT}/kernels/'))
         yield copy
@@ -99,6 +119,7 @@ def spec_of(kernel, starts):
 def attend(torch, backend, q, k, v, causal):
     """With one of PyTorch's backends: batches, heads, rows, columns."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
+
     shared = {} if q.shape[1] == k.shape[1] else {"enable_gqa": True}
     with sdpa_kernel(getattr(SDPBackend, BACKENDS[backend])):
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, **shared)
@@ -114,13 +135,19 @@ def nested(torch, problem, starts, backend, tensors):
     """As equal_lengths, with nested tensors."""
     offsets = torch.tensor(starts, device="cuda")
     shortest = min(end - begin for begin, end in itertools.pairwise(starts))
-    q, k, v = (torch.nested.nested_tensor_from_jagged(x, offsets, min_seqlen=shortest, max_seqlen=problem["SEQ"]).transpose(1, 2) for x in tensors)
+    q, k, v = (
+        torch.nested.nested_tensor_from_jagged(x, offsets, min_seqlen=shortest, max_seqlen=problem["SEQ"]).transpose(
+            1, 2
+        )
+        for x in tensors
+    )
     return lambda: attend(torch, backend, q, k, v, problem["CAUSAL"]), lambda o: o.transpose(1, 2).values()
 
 
 def packed(torch, problem, starts, tensors):
     """As equal_lengths, with varlen_attn. Its arguments differ between PyTorch's versions."""
     from torch.nn.attention.varlen import varlen_attn
+
     known = inspect.signature(varlen_attn).parameters
     options = {"enable_gqa": True} if "enable_gqa" in known and tensors[0].shape[1] != tensors[1].shape[1] else {}
     if problem["CAUSAL"]:
@@ -133,7 +160,10 @@ def libraries(torch, kernel, problem, starts):
     """For common.library_times. Heads that share keys are also tried with own keys, copied before the call, because not
     every backend takes the former."""
     dtype = {"f16": torch.float16, "bf16": torch.bfloat16}[problem["TYPE"]]
-    tensors = [torch.randn(starts[-1], problem[heads], problem["HEAD_DIM"], device="cuda", dtype=dtype) for heads in ("HEADS", "KV_HEADS", "KV_HEADS")]
+    tensors = [
+        torch.randn(starts[-1], problem[heads], problem["HEAD_DIM"], device="cuda", dtype=dtype)
+        for heads in ("HEADS", "KV_HEADS", "KV_HEADS")
+    ]
     inputs = {"": tensors}
     group = problem["HEADS"] // problem["KV_HEADS"]
     if group > 1:
@@ -179,6 +209,14 @@ def measure(torch, options, case):
     with spec_of(kernel, starts) as spec:
         time, config = tuned(options, spec, problem)
     # Calls with nested tensors take the host up to a millisecond.
-    others = library_times(torch, f"{kernel}, {label(problem)}", libraries(torch, kernel, problem, starts), TOLERANCE, fills=30 if kernel == VARIABLE else 3)
+    others = library_times(
+        torch,
+        f"{kernel}, {label(problem)}",
+        libraries(torch, kernel, problem, starts),
+        TOLERANCE,
+        fills=30 if kernel == VARIABLE else 3,
+    )
     moved = 2 * BYTES[problem["TYPE"]] * starts[-1] * problem["HEAD_DIM"] * (problem["HEADS"] + problem["KV_HEADS"])
-    return Result(kernel, problem, time, others, moved, operations(problem, starts), problem["TYPE"], config, label(problem))
+    return Result(
+        kernel, problem, time, others, moved, operations(problem, starts), problem["TYPE"], config, label(problem)
+    )

@@ -50,7 +50,16 @@ class Result:
     @classmethod
     def of(cls, values, what):
         """From what dataclasses.asdict has made of it, as `what` names it; ValueError says what is wrong."""
-        kinds = {"kernel": str, "problem": dict, "others_ms": dict, "bytes": float, "flops": float, "rate": str, "config": dict, "label": str}
+        kinds = {
+            "kernel": str,
+            "problem": dict,
+            "others_ms": dict,
+            "bytes": float,
+            "flops": float,
+            "rate": str,
+            "config": dict,
+            "label": str,
+        }
         checked(values, what, dict)
         for name in ("kernel", "problem", "ours_ms", "others_ms"):
             member(values, what, name, object)
@@ -72,18 +81,35 @@ class Result:
 
 def pins(problem):
     """The -D options of a problem."""
-    return [word for name, value in problem.items()
-            for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")]
+    return [
+        word
+        for name, value in problem.items()
+        for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")
+    ]
 
 
 def tune(options, spec, problem):
     """What `xtune run --format json` prints for a spec: its name in configs/, or its path."""
     path = spec if isinstance(spec, pathlib.Path) else ROOT / "configs" / f"{spec}.toml"
-    command = [options.xtune, "run", str(path), *pins(problem), "--seconds", str(options.seconds), "--format", "json", "--quiet"]
+    command = [
+        options.xtune,
+        "run",
+        str(path),
+        *pins(problem),
+        "--seconds",
+        str(options.seconds),
+        "--format",
+        "json",
+        "--quiet",
+    ]
     try:
-        done = subprocess.run(command + (["--store", options.store] if options.store else []), capture_output=True, text=True)
+        done = subprocess.run(
+            command + (["--store", options.store] if options.store else []), capture_output=True, text=True
+        )
     except OSError as error:
-        raise SystemExit(f"error: {options.xtune}: {error.strerror}. Build it, or name the program with --xtune") from None
+        raise SystemExit(
+            f"error: {options.xtune}: {error.strerror}. Build it, or name the program with --xtune"
+        ) from None
     if not done.stdout.strip():
         raise SystemExit(f"error: {' '.join(command)}:\n{done.stderr}")
     return json.loads(done.stdout)

@@ -50,7 +50,7 @@ def whole_launch(torch, problem):
     """All steps, each in its fastest configuration. xtune's kernel normalises q and k itself."""
     q, k, v = normalised(random(problem, WIDTH)), normalised(random(problem, WIDTH)), random(problem, WIDTH)
     gates, betas = random(problem, dtype=torch.float32), random(problem, dtype=torch.float32)
-    whole = delta_triton.GatedDelta(q, k, v, gates, betas, 1 / 16, WIDTH ** -0.5)
+    whole = delta_triton.GatedDelta(q, k, v, gates, betas, 1 / 16, WIDTH**-0.5)
     whole.tune(lambda launch: time_torch(torch, launch, 5))
     return whole.launch
 
@@ -63,5 +63,15 @@ def measure(torch, options, case):
     others = {"Triton": time_torch(torch, launch)}
     if kernel == "gated_delta":
         return Result(kernel, problem, time, others, 2 * rows * 4 * WIDTH, config=config, label=label(problem))
-    states = 2 * rows * WIDTH ** 2 // 64
-    return Result(kernel, problem, time, others, 2 * rows * 4 * WIDTH + states, 4 * rows * WIDTH ** 2, "bf16", config, label(problem))
+    states = 2 * rows * WIDTH**2 // 64
+    return Result(
+        kernel,
+        problem,
+        time,
+        others,
+        2 * rows * 4 * WIDTH + states,
+        4 * rows * WIDTH**2,
+        "bf16",
+        config,
+        label(problem),
+    )

@@ -10,8 +10,23 @@ CHUNK = 64
 
 
 @triton.jit
-def state_pass(k, w, u, g, initial, h, v_new, last, T, H: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr,
-               BV: tl.constexpr, INITIAL: tl.constexpr):
+def state_pass(
+    k,
+    w,
+    u,
+    g,
+    initial,
+    h,
+    v_new,
+    last,
+    T,
+    H: tl.constexpr,
+    DK: tl.constexpr,
+    DV: tl.constexpr,
+    BT: tl.constexpr,
+    BV: tl.constexpr,
+    INITIAL: tl.constexpr,
+):
     """One program: BV columns of one head's state, chunk after chunk. g is cumulated within each chunk."""
     column, sequence = tl.program_id(0) * BV, tl.program_id(1)
     batch, head = sequence // H, sequence % H
@@ -22,7 +37,14 @@ def state_pass(k, w, u, g, initial, h, v_new, last, T, H: tl.constexpr, DK: tl.c
         first = tl.make_block_ptr(initial + sequence * DK * DV, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
         state += tl.load(first)
     for c in range(chunks):
-        at = tl.make_block_ptr(h + ((batch * chunks + c).to(tl.int64) * H + head) * DK * DV, (DK, DV), (DV, 1), (0, column), (DK, BV), (1, 0))
+        at = tl.make_block_ptr(
+            h + ((batch * chunks + c).to(tl.int64) * H + head) * DK * DV,
+            (DK, DV),
+            (DV, 1),
+            (0, column),
+            (DK, BV),
+            (1, 0),
+        )
         tl.store(at, state.to(h.dtype.element_ty))
         at = tl.make_block_ptr(w + row0.to(tl.int64) * DK, (T, DK), (H * DK, 1), (c * BT, 0), (BT, DK), (1, 0))
         values = tl.dot(tl.load(at, boundary_check=(0,), padding_option="zero"), state.to(w.dtype.element_ty))
@@ -41,17 +63,20 @@ def state_pass(k, w, u, g, initial, h, v_new, last, T, H: tl.constexpr, DK: tl.c
     tl.store(at, state)
 
 
-STATE_CONFIGS = [dict(BV=columns, num_warps=warps, num_stages=stages)
-                 for columns, warps, stages in itertools.product([16, 32, 64, 128], [2, 4, 8], [1, 2, 3, 4])
-                 if (columns, warps) in ((16, 2), (16, 4), (32, 2), (32, 4), (64, 4), (64, 8), (128, 8))]
+STATE_CONFIGS = [
+    dict(BV=columns, num_warps=warps, num_stages=stages)
+    for columns, warps, stages in itertools.product([16, 32, 64, 128], [2, 4, 8], [1, 2, 3, 4])
+    if (columns, warps) in ((16, 2), (16, 4), (32, 2), (32, 4), (64, 4), (64, 8), (128, 8))
+]
 
 
 def launch_state(config, k, w, u, g, initial, h, v_new, last):
     batches, length, heads, dk = k.shape
     dv = u.shape[-1]
     config = dict(config)
-    state_pass[(dv // config["BV"], batches * heads)](k, w, u, g, initial, h, v_new, last, length, heads, dk, dv, CHUNK,
-                                                      INITIAL=initial is not None, **config)
+    state_pass[(dv // config["BV"], batches * heads)](
+        k, w, u, g, initial, h, v_new, last, length, heads, dk, dv, CHUNK, INITIAL=initial is not None, **config
+    )
 
 
 def state_outputs(k, u):
@@ -62,7 +87,9 @@ def state_outputs(k, u):
 
 
 @triton.jit
-def inner_products(k, gate_logits, beta_logits, g, betas, a, rate, T, H: tl.constexpr, DK: tl.constexpr, BT: tl.constexpr):
+def inner_products(
+    k, gate_logits, beta_logits, g, betas, a, rate, T, H: tl.constexpr, DK: tl.constexpr, BT: tl.constexpr
+):
     """One program: a chunk's cumulated gates, betas, and A = tril(beta k k^T gates, -1)."""
     c, sequence = tl.program_id(0), tl.program_id(1)
     row0 = (sequence // H) * T * H + sequence % H
@@ -98,7 +125,11 @@ def inverted_block(a, row, T, H: tl.constexpr, BT: tl.constexpr, column: tl.cons
 
 @triton.jit
 def load_block(a, row, T, H: tl.constexpr, BT: tl.constexpr, column: tl.constexpr):
-    return tl.load(tl.make_block_ptr(a, (T, BT), (H * BT, 1), (row, column), (16, 16), (1, 0)), boundary_check=(0,), padding_option="zero")
+    return tl.load(
+        tl.make_block_ptr(a, (T, BT), (H * BT, 1), (row, column), (16, 16), (1, 0)),
+        boundary_check=(0,),
+        padding_option="zero",
+    )
 
 
 @triton.jit
@@ -147,7 +178,9 @@ def invert(a, inverse, T, H: tl.constexpr, BT: tl.constexpr, PRECISION: tl.const
 
 
 @triton.jit
-def replace_rows(k, v, inverse, g, betas, w, u, T, H: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr):
+def replace_rows(
+    k, v, inverse, g, betas, w, u, T, H: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr
+):
     """One program: w = (I + A)^-1 (beta gate k) and u = (I + A)^-1 (beta v) of a chunk."""
     c, sequence = tl.program_id(0), tl.program_id(1)
     row0 = ((sequence // H) * T * H + sequence % H).to(tl.int64)
@@ -169,7 +202,21 @@ def replace_rows(k, v, inverse, g, betas, w, u, T, H: tl.constexpr, DK: tl.const
 
 
 @triton.jit
-def chunk_output(q, k, v_new, h, g, o, scale, T, H: tl.constexpr, DK: tl.constexpr, DV: tl.constexpr, BT: tl.constexpr, BV: tl.constexpr):
+def chunk_output(
+    q,
+    k,
+    v_new,
+    h,
+    g,
+    o,
+    scale,
+    T,
+    H: tl.constexpr,
+    DK: tl.constexpr,
+    DV: tl.constexpr,
+    BT: tl.constexpr,
+    BV: tl.constexpr,
+):
     """One program: BV columns of scale * (gate q h + tril(q k^T gates) v_new) of a chunk."""
     column, c, sequence = tl.program_id(0) * BV, tl.program_id(1), tl.program_id(2)
     batch, head = sequence // H, sequence % H
@@ -207,13 +254,32 @@ class GatedDelta:
         grid = (chunks, batches * heads)
         warps = [dict(num_warps=warps, num_stages=stages) for warps in (1, 2, 4, 8) for stages in (1, 2, 3)]
         self.steps = {
-            "inner_products": (lambda **c: inner_products[grid](k, gate_logits, beta_logits, self.g, self.betas, self.a, rate, length, heads, dk, CHUNK, **c), warps[3:]),
-            "invert": (lambda **c: invert[grid](self.a, self.inverse, length, heads, CHUNK, **c),
-                       [dict(PRECISION=precision, **c) for precision in ("tf32", "ieee") for c in warps[:9:3]]),
-            "replace_rows": (lambda **c: replace_rows[grid](k, v, self.inverse, self.g, self.betas, self.w, self.u, length, heads, dk, dv, CHUNK, **c), warps[3:]),
-            "state": (lambda **c: launch_state(c, k, self.w, self.u, self.g, None, self.h, self.v_new, self.last), STATE_CONFIGS),
-            "output": (lambda BV, **c: chunk_output[(dv // BV, *grid)](q, k, self.v_new, self.h, self.g, self.o, scale, length, heads, dk, dv, CHUNK, BV, **c),
-                       [dict(BV=columns, **c) for columns in (64, 128) for c in warps[6:]]),
+            "inner_products": (
+                lambda **c: inner_products[grid](
+                    k, gate_logits, beta_logits, self.g, self.betas, self.a, rate, length, heads, dk, CHUNK, **c
+                ),
+                warps[3:],
+            ),
+            "invert": (
+                lambda **c: invert[grid](self.a, self.inverse, length, heads, CHUNK, **c),
+                [dict(PRECISION=precision, **c) for precision in ("tf32", "ieee") for c in warps[:9:3]],
+            ),
+            "replace_rows": (
+                lambda **c: replace_rows[grid](
+                    k, v, self.inverse, self.g, self.betas, self.w, self.u, length, heads, dk, dv, CHUNK, **c
+                ),
+                warps[3:],
+            ),
+            "state": (
+                lambda **c: launch_state(c, k, self.w, self.u, self.g, None, self.h, self.v_new, self.last),
+                STATE_CONFIGS,
+            ),
+            "output": (
+                lambda BV, **c: chunk_output[(dv // BV, *grid)](
+                    q, k, self.v_new, self.h, self.g, self.o, scale, length, heads, dk, dv, CHUNK, BV, **c
+                ),
+                [dict(BV=columns, **c) for columns in (64, 128) for c in warps[6:]],
+            ),
         }
         self.best = {}
 

@@ -7,13 +7,34 @@ import sys
 from common import BYTES, ROOT, Result, time_torch, tune, tuned
 
 # M, N, K: squares, few rows, a short sum, rows of odd lengths.
-SIZES = [(8192, 8192, 8192), (4096, 4096, 4096), (2048, 2048, 2048), (1024, 1024, 1024), (8192, 8192, 128), (128, 8192, 8192),
-         (16, 8192, 8192), (1, 8192, 8192), (4096, 11008, 4096), (4097, 4095, 4093), (17, 8191, 8189), (16384, 1024, 4096)]
-PORTABLE = [("gemm", {"M": 4096, "N": 4096, "K": 4096}), ("gemm", {"M": 1024, "N": 1024, "K": 1024}), ("gemm", {"M": 4097, "N": 4095, "K": 4093}),
-            ("gemm_f16", {"M": 4096, "N": 4096, "K": 4096, "TYPE": "f16"})]
+SIZES = [
+    (8192, 8192, 8192),
+    (4096, 4096, 4096),
+    (2048, 2048, 2048),
+    (1024, 1024, 1024),
+    (8192, 8192, 128),
+    (128, 8192, 8192),
+    (16, 8192, 8192),
+    (1, 8192, 8192),
+    (4096, 11008, 4096),
+    (4097, 4095, 4093),
+    (17, 8191, 8189),
+    (16384, 1024, 4096),
+]
+PORTABLE = [
+    ("gemm", {"M": 4096, "N": 4096, "K": 4096}),
+    ("gemm", {"M": 1024, "N": 1024, "K": 1024}),
+    ("gemm", {"M": 4097, "N": 4095, "K": 4093}),
+    ("gemm_f16", {"M": 4096, "N": 4096, "K": 4096, "TYPE": "f16"}),
+]
 # 8-bit floats are contiguous along K.
-FLOAT8 = [("gemm_hopper", {"M": size, "N": size, "K": size, "TYPE": "f8e4m3", "OUT": "bf16", "TRANSPOSED_B": True}) for size in (4096, 8192)]
-CASES = [("gemm_hopper", {"M": m, "N": n, "K": k, "TYPE": "bf16", "OUT": "bf16"}) for m, n, k in SIZES] + FLOAT8 + PORTABLE
+FLOAT8 = [
+    ("gemm_hopper", {"M": size, "N": size, "K": size, "TYPE": "f8e4m3", "OUT": "bf16", "TRANSPOSED_B": True})
+    for size in (4096, 8192)
+]
+CASES = (
+    [("gemm_hopper", {"M": m, "N": n, "K": k, "TYPE": "bf16", "OUT": "bf16"}) for m, n, k in SIZES] + FLOAT8 + PORTABLE
+)
 
 
 def kernel_of(case):
@@ -22,7 +43,11 @@ def kernel_of(case):
 
 def measure(torch, options, case):
     kernel, problem = case
-    return measure_hopper(options, problem) if kernel == "gemm_hopper" else measure_portable(torch, options, kernel, problem)
+    return (
+        measure_hopper(options, problem)
+        if kernel == "gemm_hopper"
+        else measure_portable(torch, options, kernel, problem)
+    )
 
 
 def measure_portable(torch, options, kernel, problem):
@@ -33,8 +58,16 @@ def measure_portable(torch, options, kernel, problem):
     dtype = {"f32": torch.float32, "f16": torch.float16}[type_name]
     a, b = torch.rand(m, k, device="cuda", dtype=dtype), torch.rand(k, n, device="cuda", dtype=dtype)
     time, config = tuned(options, kernel, problem)
-    return Result(kernel, problem, time, {"cuBLAS": time_torch(torch, lambda: torch.matmul(a, b))}, BYTES[type_name] * (m * k + k * n) + 4 * m * n,
-                  2 * m * n * k, type_name, config)
+    return Result(
+        kernel,
+        problem,
+        time,
+        {"cuBLAS": time_torch(torch, lambda: torch.matmul(a, b))},
+        BYTES[type_name] * (m * k + k * n) + 4 * m * n,
+        2 * m * n * k,
+        type_name,
+        config,
+    )
 
 
 def measure_hopper(options, problem):
@@ -42,11 +75,29 @@ def measure_hopper(options, problem):
     answer = tune(options, "gemm_hopper", problem)
     m, n, k = (problem[name] for name in "MNK")
     size, result_size = BYTES[problem["TYPE"]], BYTES[problem["OUT"]]
-    result = Result("gemm_hopper", problem, None, {}, size * (m * k + k * n) + result_size * m * n, 2 * m * n * k, problem["TYPE"], (answer.get("best") or {}).get("config") or {})
+    result = Result(
+        "gemm_hopper",
+        problem,
+        None,
+        {},
+        size * (m * k + k * n) + result_size * m * n,
+        2 * m * n * k,
+        problem["TYPE"],
+        (answer.get("best") or {}).get("config") or {},
+    )
     if not result.config:
         return result
-    command = [options.gemm, "--spec", str(ROOT / "configs" / "gemm_hopper.toml"), "--type", problem["TYPE"], "--size", f"{m}x{n}x{k}",
-               "--layout", "nt" if problem.get("TRANSPOSED_B") else "nn"]
+    command = [
+        options.gemm,
+        "--spec",
+        str(ROOT / "configs" / "gemm_hopper.toml"),
+        "--type",
+        problem["TYPE"],
+        "--size",
+        f"{m}x{n}x{k}",
+        "--layout",
+        "nt" if problem.get("TRANSPOSED_B") else "nn",
+    ]
     environment = os.environ | ({"XTUNE_CACHE_DIR": options.store} if options.store else {})
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
@@ -56,5 +107,9 @@ def measure_hopper(options, problem):
     if not times.get("difference", 0) < 0.02:
         print(f"note: the next result differs from cuBLASLt's by {times['difference']} of its norm", file=sys.stderr)
     result.ours_ms = times["xtune_us"] / 1e3
-    result.others_ms = {name: times[key] / 1e3 for name, key in (("cuBLASLt", "cublaslt_first_us"), ("cuBLASLt's best of 8", "cublaslt_best_us")) if key in times}
+    result.others_ms = {
+        name: times[key] / 1e3
+        for name, key in (("cuBLASLt", "cublaslt_first_us"), ("cuBLASLt's best of 8", "cublaslt_best_us"))
+        if key in times
+    }
     return result

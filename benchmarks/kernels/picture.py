@@ -42,9 +42,12 @@ def bar(result, place, y):
     begin, end = sorted((place(1), place(ratio)))
     style = "faster" if ratio >= 1 else "slower"
     beside = text(max(end, place(1)) + 6, y + 13, f"{ratio:.2f}", style="number")
-    return [text(LEFT - 10, y + 13, label(result), "end"),
-            f'<rect class="{style}" x="{begin:.1f}" y="{y + 3}" width="{max(end - begin, 1):.1f}" height="{ROW - 6}"/>', beside,
-            text(WIDTH - MARGIN, y + 13, library, "end")]
+    return [
+        text(LEFT - 10, y + 13, label(result), "end"),
+        f'<rect class="{style}" x="{begin:.1f}" y="{y + 3}" width="{max(end - begin, 1):.1f}" height="{ROW - 6}"/>',
+        beside,
+        text(WIDTH - MARGIN, y + 13, library, "end"),
+    ]
 
 
 def drawing(results, title):
@@ -71,6 +74,8 @@ def drawing(results, title):
     height = y + MARGIN
     slower = sum(ratio < 1 for ratio in ratios)
     description = f"{len(ratios)} comparisons, {slower} of them slower than the library; ratios from {min(ratios):.2f} to {max(ratios):.2f}."
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" viewBox="0 0 {WIDTH} {height}"><title>{html.escape(title)}</title>'
-            f"<desc>{html.escape(description)}</desc>\n<style>\n{STYLE}\n</style>\n"
-            f'<rect width="100%" height="100%" rx="6" style="fill:var(--paper)"/>\n' + "\n".join(axis + rows) + "\n</svg>\n")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" viewBox="0 0 {WIDTH} {height}"><title>{html.escape(title)}</title>'
+        f"<desc>{html.escape(description)}</desc>\n<style>\n{STYLE}\n</style>\n"
+        f'<rect width="100%" height="100%" rx="6" style="fill:var(--paper)"/>\n' + "\n".join(axis + rows) + "\n</svg>\n"
+    )

@@ -39,7 +39,8 @@ CASES = [
     ("gemv", {"M": 16384, "N": 16384, "TYPE": "f16", "LEFT": "true"}),
 ] + [
     ("hadamard", {"M": (1 << 28) // BYTES[dtype] // n, "N": n, "TYPE": dtype})
-    for dtype in ("f32", "f16", "bf16") for n in (64, 256, 1024, 2048, 4096, 8192, 16384, 32768)
+    for dtype in ("f32", "f16", "bf16")
+    for n in (64, 256, 1024, 2048, 4096, 8192, 16384, 32768)
 ]
 
 
@@ -67,7 +68,7 @@ def hadamard_call(torch, x):
         h = torch.ones(1, 1, device="cuda", dtype=x.dtype)
         while len(h) < size:
             h = torch.cat((torch.cat((h, h), 1), torch.cat((h, -h), 1)))
-        return h / size ** 0.5
+        return h / size**0.5
 
     if n <= 1024:
         h = matrix(n)
@@ -123,5 +124,9 @@ def torch_call(torch, kernel, problem):
 def measure(torch, options, case):
     kernel, problem = case
     time, config = tuned(options, kernel, problem)
-    others = library_times(torch, f"{kernel}, {problem}", {"PyTorch": lambda: (torch_call(torch, kernel, problem), None)})
-    return Result(kernel, problem, time, others, sum(bytes_moved(kernel, problem)), config=config, label=label(kernel, problem))
+    others = library_times(
+        torch, f"{kernel}, {problem}", {"PyTorch": lambda: (torch_call(torch, kernel, problem), None)}
+    )
+    return Result(
+        kernel, problem, time, others, sum(bytes_moved(kernel, problem)), config=config, label=label(kernel, problem)
+    )

@@ -10,8 +10,19 @@ import triton.language as tl
 from common import BYTES, Result, time_torch, tuned
 
 CASES = [
-    {"TYPE": "bf16", "HEAD_DIM": 128, "GROUP": 16, "KV_HEADS": 4, "BLOCK_SIZE": 64, "SELECTED": 16, "BATCH": 1, "SEQ": seq, "INDICES": indices}
-    for seq in (8192, 16384, 32768) for indices in ("nsa", "random")
+    {
+        "TYPE": "bf16",
+        "HEAD_DIM": 128,
+        "GROUP": 16,
+        "KV_HEADS": 4,
+        "BLOCK_SIZE": 64,
+        "SELECTED": 16,
+        "BATCH": 1,
+        "SEQ": seq,
+        "INDICES": indices,
+    }
+    for seq in (8192, 16384, 32768)
+    for indices in ("nsa", "random")
 ]
 
 
@@ -19,11 +30,25 @@ def kernel_of(problem):
     return "sparse_attention"
 
 
-@triton.autotune([triton.Config({}, num_warps=warps, num_stages=stages) for warps in (1, 2, 4) for stages in (1, 2, 3, 4)],
-                 key=["seq", "HEAD_DIM", "BLOCK_SIZE"])
+@triton.autotune(
+    [triton.Config({}, num_warps=warps, num_stages=stages) for warps in (1, 2, 4) for stages in (1, 2, 3, 4)],
+    key=["seq", "HEAD_DIM", "BLOCK_SIZE"],
+)
 @triton.jit
-def attend(q, k, v, o, choices, seq, scale, KV_HEADS: tl.constexpr, GROUP: tl.constexpr, HEAD_DIM: tl.constexpr,
-           BLOCK_SIZE: tl.constexpr, SELECTED: tl.constexpr):
+def attend(
+    q,
+    k,
+    v,
+    o,
+    choices,
+    seq,
+    scale,
+    KV_HEADS: tl.constexpr,
+    GROUP: tl.constexpr,
+    HEAD_DIM: tl.constexpr,
+    BLOCK_SIZE: tl.constexpr,
+    SELECTED: tl.constexpr,
+):
     position, kv_head = tl.program_id(0), tl.program_id(1)
     columns, heads, keys = tl.arange(0, HEAD_DIM), tl.arange(0, GROUP), tl.arange(0, BLOCK_SIZE)
     row = tl.program_id(2).to(tl.int64) * seq + position
@@ -39,7 +64,12 @@ def attend(q, k, v, o, choices, seq, scale, KV_HEADS: tl.constexpr, GROUP: tl.co
         chosen = (block >= 0) & (block * BLOCK_SIZE <= position)
         key = tl.where(chosen, block, 0) * BLOCK_SIZE + keys
         exists = key < seq
-        scores = tl.dot(queries, tl.load(k + begin + key[None, :] * stride + columns[:, None], mask=exists[None, :], other=0.0)) * scale
+        scores = (
+            tl.dot(
+                queries, tl.load(k + begin + key[None, :] * stride + columns[:, None], mask=exists[None, :], other=0.0)
+            )
+            * scale
+        )
         scores = tl.where(((key <= position) & chosen)[None, :], scores, -float("inf"))
         larger = tl.maximum(maximum, tl.max(scores, 1))
         factor = tl.exp2(maximum - larger)
@@ -63,7 +93,7 @@ def choose(torch, problem):
             if problem["INDICES"] == "nsa":
                 score += 2.0 * ((blocks == 0) | ((blocks <= own) & (blocks >= own - 1)))
             best, chosen = score.masked_fill(blocks > own, -1.0).topk(min(count, len(blocks)), 1)
-            choices[sequence, :, head, :chosen.shape[1]] = chosen.masked_fill(best < 0, -1)
+            choices[sequence, :, head, : chosen.shape[1]] = chosen.masked_fill(best < 0, -1)
     return choices
 
 
@@ -76,10 +106,32 @@ def measure(torch, options, problem):
     o, choices = torch.empty_like(q), choose(torch, problem)
 
     def launch():
-        attend[(seq, kv_heads, batch)](q, k, v, o, choices, seq, math.log2(math.e) / dim ** 0.5, KV_HEADS=kv_heads, GROUP=group,
-                                       HEAD_DIM=dim, BLOCK_SIZE=problem["BLOCK_SIZE"], SELECTED=problem["SELECTED"])
+        attend[(seq, kv_heads, batch)](
+            q,
+            k,
+            v,
+            o,
+            choices,
+            seq,
+            math.log2(math.e) / dim**0.5,
+            KV_HEADS=kv_heads,
+            GROUP=group,
+            HEAD_DIM=dim,
+            BLOCK_SIZE=problem["BLOCK_SIZE"],
+            SELECTED=problem["SELECTED"],
+        )
 
     launch()  # compiles and tunes
     visible = (choices >= 0).sum().item() * problem["BLOCK_SIZE"]
     moved = 2 * batch * seq * dim * BYTES[problem["TYPE"]] * kv_heads * (group + 1)
-    return Result(kernel_of(problem), problem, time, {"Triton": time_torch(torch, launch)}, moved, 4 * visible * group * dim, problem["TYPE"], config, f"{seq} rows, {problem['INDICES']}")
+    return Result(
+        kernel_of(problem),
+        problem,
+        time,
+        {"Triton": time_torch(torch, launch)},
+        moved,
+        4 * visible * group * dim,
+        problem["TYPE"],
+        config,
+        f"{seq} rows, {problem['INDICES']}",
+    )

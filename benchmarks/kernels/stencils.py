@@ -27,7 +27,12 @@ def conv2d(torch, sizes):
     filters = torch.randn(sizes["F"], sizes["C"], sizes["R"], sizes["S"], **options)
     if sizes["LAYOUT"] == "nhwc":
         x, filters = (tensor.to(memory_format=torch.channels_last) for tensor in (x, filters))
-    return lambda: torch.nn.functional.conv2d(x, filters, stride=sizes["STRIDE"], padding=sizes["PADDING"], dilation=sizes["DILATION"]), None
+    return (
+        lambda: torch.nn.functional.conv2d(
+            x, filters, stride=sizes["STRIDE"], padding=sizes["PADDING"], dilation=sizes["DILATION"]
+        ),
+        None,
+    )
 
 
 def element_type(torch, sizes):
@@ -53,17 +58,19 @@ def stencil_2d_sum(grid, weights):
         for j in range(3):
             weight = weights[(i != 1) + (j != 1)]
             if weight:
-                total = total + weight * grid[i:i + rows, j:j + columns]
+                total = total + weight * grid[i : i + rows, j : j + columns]
     return total
 
 
 def stencil_2d_grid(torch, sizes):
     """A padded grid, and a function that says how far a result is from the right one, by the first and the last rows."""
-    grid = torch.nn.functional.pad(torch.randn(sizes["M"], sizes["N"], device="cuda", dtype=element_type(torch, sizes)), (1,) * 4)
+    grid = torch.nn.functional.pad(
+        torch.randn(sizes["M"], sizes["N"], device="cuda", dtype=element_type(torch, sizes)), (1,) * 4
+    )
 
     def distance(result):
         rows = min(64, sizes["M"])
-        parts = ((grid[:rows + 2], result[:rows]), (grid[-rows - 2:], result[-rows:]))
+        parts = ((grid[: rows + 2], result[:rows]), (grid[-rows - 2 :], result[-rows:]))
         return max(difference(own, stencil_2d_sum(part.double(), stencil_2d_weights(sizes))) for part, own in parts)
 
     return grid, distance
@@ -82,7 +89,9 @@ def stencil_2d_as_convolution(torch, sizes):
     grid, distance = stencil_2d_grid(torch, sizes)
     x = grid[1:-1, 1:-1].contiguous()[None, None]
     centre, edge, corner = stencil_2d_weights(sizes)
-    filters = torch.tensor([[corner, edge, corner], [edge, centre, edge], [corner, edge, corner]], device="cuda", dtype=x.dtype)[None, None]
+    filters = torch.tensor(
+        [[corner, edge, corner], [edge, centre, edge], [corner, edge, corner]], device="cuda", dtype=x.dtype
+    )[None, None]
     return lambda: torch.nn.functional.conv2d(x, filters, padding=1), lambda result: distance(result[0, 0])
 
 
@@ -97,7 +106,8 @@ def stencil_3d(torch, sizes):
         def shifted(axis, by):
             for dimension in range(3):
                 grid_part = (grid if dimension == 0 else grid_part).narrow(
-                    dimension, radius + (by if dimension == axis else 0), x.shape[dimension])
+                    dimension, radius + (by if dimension == axis else 0), x.shape[dimension]
+                )
             return grid_part
 
         total = weight[0] * shifted(0, 0)
@@ -155,14 +165,18 @@ def bodies_of(torch, sizes):
     """Bodies, and a function that says how far slices of accelerations are from the right ones, by some of them."""
     bodies = torch.randn(sizes["N"], 4, device="cuda")
     chosen = torch.arange(0, sizes["N"], max(1, sizes["N"] // 64), device="cuda")
-    return bodies, lambda slices: difference(torch.cat(slices)[chosen], torch.stack(accelerations(bodies[chosen].double(), bodies.double()), 1))
+    return bodies, lambda slices: difference(
+        torch.cat(slices)[chosen], torch.stack(accelerations(bodies[chosen].double(), bodies.double()), 1)
+    )
 
 
 def nbody(torch, sizes):
     """In slices of targets, each compiled to one kernel."""
     bodies, distance = bodies_of(torch, sizes)
     call = compiled(torch, accelerations)
-    return lambda: [call(targets, bodies) for targets in bodies.split(16384)], lambda slices: distance([torch.stack(axes, 1) for axes in slices])
+    return lambda: [call(targets, bodies) for targets in bodies.split(16384)], lambda slices: distance(
+        [torch.stack(axes, 1) for axes in slices]
+    )
 
 
 def nbody_as_products(torch, sizes):
@@ -187,9 +201,19 @@ CASES = [
     Case("conv2d", {}, {"conv2d (cuDNN)": conv2d}, "3 x 3, 128 channels, nchw"),
     Case("conv2d", {"LAYOUT": "nhwc"}, {"conv2d (cuDNN)": conv2d}, "3 x 3, 128 channels, nhwc"),
     Case("conv2d", {"TYPE": "f16"}, {"conv2d (cuDNN)": conv2d}, "3 x 3, 128 channels, nchw f16"),
-    Case("conv2d", {"C": 256, "F": 256, "R": 1, "S": 1, "PADDING": 0}, {"conv2d (cuDNN)": conv2d}, "1 x 1, 256 channels, nchw"),
+    Case(
+        "conv2d",
+        {"C": 256, "F": 256, "R": 1, "S": 1, "PADDING": 0},
+        {"conv2d (cuDNN)": conv2d},
+        "1 x 1, 256 channels, nchw",
+    ),
     Case("stencil_2d", {}, {"torch.compile": stencil_2d, "conv2d (cuDNN)": stencil_2d_as_convolution}, "5 points"),
-    Case("stencil_2d", {"POINTS": 9}, {"torch.compile": stencil_2d, "conv2d (cuDNN)": stencil_2d_as_convolution}, "9 points"),
+    Case(
+        "stencil_2d",
+        {"POINTS": 9},
+        {"torch.compile": stencil_2d, "conv2d (cuDNN)": stencil_2d_as_convolution},
+        "9 points",
+    ),
     Case("stencil_3d", {}, {"torch.compile": stencil_3d}, "7 points"),
     Case("stencil_3d", {"RADIUS": 4}, {"torch.compile": stencil_3d}, "25 points"),
     Case("spmv", {}, {"CSR @ x": spmv}, "32 elements a row"),
@@ -212,10 +236,14 @@ def minimum_work(kernel, sizes):
     """(minimum of bytes read and written, operations, their key in PEAK_TFLOPS or "")."""
     size = BYTES.get(sizes.get("TYPE"), 4)
     if kernel == "conv2d":
-        height, width = ((sizes[extent] + 2 * sizes["PADDING"] - sizes["DILATION"] * (sizes[filters] - 1) - 1) // sizes["STRIDE"] + 1
-                         for extent, filters in (("H", "R"), ("W", "S")))
+        height, width = (
+            (sizes[extent] + 2 * sizes["PADDING"] - sizes["DILATION"] * (sizes[filters] - 1) - 1) // sizes["STRIDE"] + 1
+            for extent, filters in (("H", "R"), ("W", "S"))
+        )
         results = sizes["N"] * sizes["F"] * height * width
-        read = size * (sizes["N"] * sizes["C"] * sizes["H"] * sizes["W"] + sizes["F"] * sizes["C"] * sizes["R"] * sizes["S"])
+        read = size * (
+            sizes["N"] * sizes["C"] * sizes["H"] * sizes["W"] + sizes["F"] * sizes["C"] * sizes["R"] * sizes["S"]
+        )
         return read + 4 * results, 2 * results * sizes["C"] * sizes["R"] * sizes["S"], "f32"
     if kernel == "stencil_2d":
         return 2 * size * sizes["M"] * sizes["N"], 0, ""

@@ -153,10 +153,16 @@ def arrays(library):
 
 def part_tune(library):
     x, y, hx, hy = arrays(library)
-    result = xtune.tune(SOURCE, params={"BLOCK": [64, 128, 256]},
-                        args={"x": x, "y": xtune.InOut(y), "a": np.float32(2), "n": np.int32(N)},
-                        grid="ceildiv(n, BLOCK)", block="BLOCK", reference=lambda x, y, a: a * x + y, backend="cuda",
-                        keep=False)
+    result = xtune.tune(
+        SOURCE,
+        params={"BLOCK": [64, 128, 256]},
+        args={"x": x, "y": xtune.InOut(y), "a": np.float32(2), "n": np.int32(N)},
+        grid="ceildiv(n, BLOCK)",
+        block="BLOCK",
+        reference=lambda x, y, a: a * x + y,
+        backend="cuda",
+        keep=False,
+    )
     assert result.counts.get("ok", 0) + result.counts.get("pruned", 0) == 3, result.counts
     assert np.array_equal(library.host(y), hy), "tuning changed the caller's array"
     library.kernel = result.kernel()
@@ -192,8 +198,14 @@ def part_benchmark(library):
 
 
 def part_autotune(library):
-    @xtune.autotune(params={"BLOCK": [128, 256]}, key=["n"], grid="ceildiv(n, BLOCK)", block="BLOCK",
-                    tune_settings={"backend": "cuda", "keep": False}, reference=lambda x, y, a: a * x + y)
+    @xtune.autotune(
+        params={"BLOCK": [128, 256]},
+        key=["n"],
+        grid="ceildiv(n, BLOCK)",
+        block="BLOCK",
+        tune_settings={"backend": "cuda", "keep": False},
+        reference=lambda x, y, a: a * x + y,
+    )
     def axpy(x: xtune.In, y: xtune.InOut, a: np.float32, n: np.int32):
         return SOURCE
 
@@ -218,7 +230,7 @@ def parts_of(name):
         except Exception as error:
             traceback.print_exc()
             answer = f"FAILED: {type(error).__name__}: {str(error)[:200]}"
-        rows.append((f"{name} {library.version}", part.__name__[len("part_"):], answer))
+        rows.append((f"{name} {library.version}", part.__name__[len("part_") :], answer))
     return rows
 
 
@@ -230,8 +242,14 @@ def main():
     rows = []
     for name in KINDS:  # each in its own process, because a library makes its context current
         try:
-            done = subprocess.run([sys.executable, __file__, name], stdout=subprocess.PIPE, text=True, timeout=200,
-                                  env={**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}, check=False)
+            done = subprocess.run(
+                [sys.executable, __file__, name],
+                stdout=subprocess.PIPE,
+                text=True,
+                timeout=200,
+                env={**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
+                check=False,
+            )
             own = [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("ROW ")]
             if done.returncode != 0 or not own:
                 own.append((name, "process", f"FAILED: ended with {done.returncode}"))

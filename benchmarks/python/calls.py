@@ -26,9 +26,18 @@ extern "C" __global__ void axpy(const float* x, float* y, float a, int n) {
 
 
 def kernel_for(backend, n, block, checked=True):
-    tunable = xtune.Tunable(source=SOURCE, params={"BLOCK": [block]}, grid="ceildiv(n, BLOCK)", block="BLOCK",
-                            args={"x": xtune.In(dtype="f32", shape="n"), "y": xtune.InOut(dtype="f32", shape="n"),
-                                  "a": np.float32(2), "n": np.int32(n)})
+    tunable = xtune.Tunable(
+        source=SOURCE,
+        params={"BLOCK": [block]},
+        grid="ceildiv(n, BLOCK)",
+        block="BLOCK",
+        args={
+            "x": xtune.In(dtype="f32", shape="n"),
+            "y": xtune.InOut(dtype="f32", shape="n"),
+            "a": np.float32(2),
+            "n": np.int32(n),
+        },
+    )
     return xtune.load(tunable, backend=backend, checked=checked)
 
 
@@ -49,10 +58,19 @@ def time_of(call, repeats, between, batch=100, choose=statistics.median):
 
 def wide_call(kind, count):
     """A call with `count` arrays, or `count` numbers."""
-    takes, gives = {"array": ("float* v", xtune.InOut(dtype="f32", shape=1)), "number": ("float v", xtune.Scalar("f32", 1))}[kind]
+    takes, gives = {
+        "array": ("float* v", xtune.InOut(dtype="f32", shape=1)),
+        "number": ("float v", xtune.Scalar("f32", 1)),
+    }[kind]
     parameters = ", ".join(f"{takes}{i}" for i in range(count))
-    tunable = xtune.Tunable("wide", f'extern "C" __global__ void wide({parameters}) {{}}', params={"P": [1]}, grid=1, block=1,
-                            args={f"v{i}": gives for i in range(count)})
+    tunable = xtune.Tunable(
+        "wide",
+        f'extern "C" __global__ void wide({parameters}) {{}}',
+        params={"P": [1]},
+        grid=1,
+        block=1,
+        args={f"v{i}": gives for i in range(count)},
+    )
     kernel = xtune.load(tunable, backend="host")
     values = [np.zeros(1, np.float32) if kind == "array" else 1.5 for _ in range(count)]
     return lambda: kernel(*values)
@@ -91,8 +109,13 @@ def cuda_calls():
     yield "Tensor.copy_", lambda: y.copy_(x)
     yield "Tensor.add_(x, alpha=2)", lambda: y.add_(x, alpha=2)
 
-    decorated = xtune.autotune(params={"BLOCK": [128, 256]}, key=["n"], grid="ceildiv(n, BLOCK)", block="BLOCK",
-                               tune_settings={"backend": "cuda"})(axpy)
+    decorated = xtune.autotune(
+        params={"BLOCK": [128, 256]},
+        key=["n"],
+        grid="ceildiv(n, BLOCK)",
+        block="BLOCK",
+        tune_settings={"backend": "cuda"},
+    )(axpy)
     yield "@xtune.autotune", lambda: decorated(x, y, 2.0, n)
     try:
         import triton
@@ -110,7 +133,9 @@ def axpy(x: xtune.In, y: xtune.InOut, a: np.float32, n: np.int32):
 def triton_axpy(triton):
     import triton_kernels as module
 
-    tuned = triton.autotune(configs=[triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 1024})], key=["n"])(module.axpy)
+    tuned = triton.autotune(configs=[triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 1024})], key=["n"])(
+        module.axpy
+    )
     return lambda x, y, n: tuned[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, 2.0, n)
 
 

@@ -12,8 +12,9 @@ def axpy(x, y, a, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def matmul(a, b, c, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
-           GROUP_M: tl.constexpr):
+def matmul(
+    a, b, c, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr
+):
     """c = a @ b, row-major; blocks of c are visited in groups of GROUP_M rows, so that the L2 cache holds their inputs."""
     tile = tl.program_id(0)
     tiles_m, tiles_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
@@ -29,5 +30,6 @@ def matmul(a, b, c, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK
         left = tl.load(a + row[:, None] * K + k[None, :], mask=(row[:, None] < M) & (k[None, :] < K), other=0.0)
         right = tl.load(b + k[:, None] * N + column[None, :], mask=(k[:, None] < K) & (column[None, :] < N), other=0.0)
         total = tl.dot(left, right, total)
-    tl.store(c + row[:, None] * N + column[None, :], total.to(tl.float16),
-             mask=(row[:, None] < M) & (column[None, :] < N))
+    tl.store(
+        c + row[:, None] * N + column[None, :], total.to(tl.float16), mask=(row[:, None] < M) & (column[None, :] < N)
+    )

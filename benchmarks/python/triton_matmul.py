@@ -26,8 +26,11 @@ import traceback
 def configurations(few):
     tiles = [(128, 256, 64), (128, 128, 64), (64, 128, 64), (64, 256, 32), (128, 64, 32), (128, 128, 32)]
     ways = [(8, 3)] if few else [(4, 3), (4, 4), (8, 3), (8, 4)]
-    return [{"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "num_warps": warps, "num_stages": stages}
-            for m, n, k in tiles for warps, stages in ways]
+    return [
+        {"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP_M": 8, "num_warps": warps, "num_stages": stages}
+        for m, n, k in tiles
+        for warps, stages in ways
+    ]
 
 
 def triton_config(triton, config):
@@ -84,10 +87,15 @@ def tune(which, size, few):
         answer["config"] = {**best.kwargs, "num_warps": best.num_warps, "num_stages": best.num_stages}
     else:
         result = kernel.results[-1]
-        answer.update(config=result.best.config, counts=result.counts, run_s=result.total_s,
-                      device_s=result.device_busy_s, compile_s=sum(each.compile_s for each in result.measurements),
-                      samples=sum(len(each.samples_ms) for each in result.measurements),
-                      ties=[each.config for each in result.ties])
+        answer.update(
+            config=result.best.config,
+            counts=result.counts,
+            run_s=result.total_s,
+            device_s=result.device_busy_s,
+            compile_s=sum(each.compile_s for each in result.measurements),
+            samples=sum(len(each.samples_ms) for each in result.measurements),
+            ties=[each.config for each in result.ties],
+        )
     print("ANSWER " + json.dumps(answer))
 
 
@@ -102,8 +110,11 @@ def compare(size, configs):
     times = [[] for _ in configs]
     for _ in range(5):
         for config, own in zip(configs, times):
-            own.append(triton.testing.do_bench(
-                lambda: kernels.matmul[grid_of(triton, M, N)](a, b, c, M, N, K, **config), return_mode="median"))
+            own.append(
+                triton.testing.do_bench(
+                    lambda: kernels.matmul[grid_of(triton, M, N)](a, b, c, M, N, K, **config), return_mode="median"
+                )
+            )
     print("ANSWER " + json.dumps([statistics.median(own) for own in times]))
 
 
@@ -111,12 +122,17 @@ def child(*words):
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "TRITON_CACHE_DIR": place + "/triton", "XTUNE_CACHE_DIR": place + "/xtune"}
         environment.pop("TRITON_CACHE_AUTOTUNING", None)
-        done = subprocess.run([sys.executable, os.path.abspath(__file__), *words], stdout=subprocess.PIPE, text=True,
-                              env=environment, check=False)
+        done = subprocess.run(
+            [sys.executable, os.path.abspath(__file__), *words],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            check=False,
+        )
     answers = [line for line in done.stdout.splitlines() if line.startswith("ANSWER ")]
     if done.returncode != 0 or not answers:
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout[-2000:]}")
-    return json.loads(answers[-1][len("ANSWER "):])
+    return json.loads(answers[-1][len("ANSWER ") :])
 
 
 def in_words(config):
@@ -154,17 +170,23 @@ def main():
         times = {}
     walls = {which: statistics.median(each["wall_s"] for each in own) for which, own in answers.items()}
     size = " x ".join(map(str, options.size))
-    print(f"\n{size}, f16, {len(configurations(options.few))} configurations, {answers['xtune'][0]['device']}, "
-          f"{os.cpu_count()} cores")
+    print(
+        f"\n{size}, f16, {len(configurations(options.few))} configurations, {answers['xtune'][0]['device']}, "
+        f"{os.cpu_count()} cores"
+    )
     for which, own in answers.items():
-        print(f"{which:7} {walls[which]:7.2f} s ({min(e['wall_s'] for e in own):.2f} .. "
-              f"{max(e['wall_s'] for e in own):.2f})  winner {times.get(which, float('nan')) * 1e3:8.1f} us  "
-              f"call {own[0]['call_us']:5.1f} us  {'right' if all(e['right'] for e in own) else 'WRONG'}  "
-              f"{in_words(winners[which])}")
+        print(
+            f"{which:7} {walls[which]:7.2f} s ({min(e['wall_s'] for e in own):.2f} .. "
+            f"{max(e['wall_s'] for e in own):.2f})  winner {times.get(which, float('nan')) * 1e3:8.1f} us  "
+            f"call {own[0]['call_us']:5.1f} us  {'right' if all(e['right'] for e in own) else 'WRONG'}  "
+            f"{in_words(winners[which])}"
+        )
     first = answers["xtune"][0]
     print(f"xtune / triton: {walls['xtune'] / walls['triton']:.3f} of the wall time (goal: at most 0.5)")
-    print(f"xtune: {first['wall_s'] - first['run_s']:.2f} s before and after the run, {first['device_s']:.2f} s measuring "
-          f"({first['samples']} samples), {first['compile_s']:.2f} s of compiling in all threads together")
+    print(
+        f"xtune: {first['wall_s'] - first['run_s']:.2f} s before and after the run, {first['device_s']:.2f} s measuring "
+        f"({first['samples']} samples), {first['compile_s']:.2f} s of compiling in all threads together"
+    )
 
 
 if __name__ == "__main__":

@@ -88,8 +88,18 @@ def arguments_of(command, folder, side):
     if command in ("best", "why", "cover"):
         return [command, spec, "--backend", "host", *common]
     if command == "run":
-        return ["run", spec, "--backend", "host", "--evals", side * side, "--strategy", "exhaustive", "--quiet",
-                *common]
+        return [
+            "run",
+            spec,
+            "--backend",
+            "host",
+            "--evals",
+            side * side,
+            "--strategy",
+            "exhaustive",
+            "--quiet",
+            *common,
+        ]
     return ["store", command, *common]
 
 
@@ -109,19 +119,34 @@ def main():
             (folder / "copy.toml").write_text(text, encoding="utf-8")
             template = SPEC.format(problems="[problem]\nN = 4096", parameters=parameter("A", 1))
             (folder / "template.toml").write_text(template, encoding="utf-8")
-            first = [options.xtune, "run", folder / "template.toml", "--backend", "host", "--quiet", "--store",
-                     folder / "store"]
+            first = [
+                options.xtune,
+                "run",
+                folder / "template.toml",
+                "--backend",
+                "host",
+                "--quiet",
+                "--store",
+                folder / "store",
+            ]
             done = subprocess.run(first, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode != 0:
                 sys.exit(done.stdout)
-            made = subprocess.run([options.bench_records, folder / "copy.toml", folder / "store"], check=True,
-                                  stdout=subprocess.PIPE, text=True)
+            made = subprocess.run(
+                [options.bench_records, folder / "copy.toml", folder / "store"],
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
             print(f"{name}: {made.stdout.strip()}")
             for command in options.commands:
                 call = [str(word) for word in [options.xtune, *arguments_of(command, folder, options.side)]]
                 code, wall, user, system, peak = timed(call, environment)
-                print(f"  {command:8} {wall:7.2f} s wall {user:7.2f} s user {system:6.2f} s system {peak:7.0f} MB"
-                      f"{'' if code == 0 else f'   exit code {code}'}", flush=True)
+                print(
+                    f"  {command:8} {wall:7.2f} s wall {user:7.2f} s user {system:6.2f} s system {peak:7.0f} MB"
+                    f"{'' if code == 0 else f'   exit code {code}'}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ class Device:
 
     def __init__(self):
         import cupy
+
         self.cupy = cupy
         text = (HERE / "spin.cu").read_text()
         self.kernel, self.counting = cupy.RawKernel(text, "spin"), cupy.RawKernel(text, "spin_counted")
@@ -86,8 +87,19 @@ def records_of(store):
 def run(arguments, spec, *more):
     """The records of one `xtune run` in a store of its own."""
     with tempfile.TemporaryDirectory() as store:
-        command = [arguments.xtune, "run", str(spec), "--backend", arguments.backend, "--store", store, "--quiet",
-                   "--format", "json", *more]
+        command = [
+            arguments.xtune,
+            "run",
+            str(spec),
+            "--backend",
+            arguments.backend,
+            "--store",
+            store,
+            "--quiet",
+            "--format",
+            "json",
+            *more,
+        ]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)}\nended with exit code {done.returncode}:\n{done.stderr}{done.stdout}")
@@ -122,8 +134,16 @@ def accuracy(arguments, device, folder):
     modes = ["cold", "hot"]
     runs = {mode: spin_runs(arguments, mode, cycles, folder) for mode in modes}
     error = [["length us", *(f"xtune {mode}" for mode in modes), "event loop", "do_bench", "met"]]
-    spreads = [["length us", *(f"spread {mode}" for mode in modes), "launches (hot)", "overhead us (cold, hot)",
-                "clock MHz", "met"]]
+    spreads = [
+        [
+            "length us",
+            *(f"spread {mode}" for mode in modes),
+            "launches (hot)",
+            "overhead us (cold, hot)",
+            "clock MHz",
+            "met",
+        ]
+    ]
     met = True
     for count in cycles:
         truth = truth_us[count]
@@ -132,14 +152,25 @@ def accuracy(arguments, device, folder):
         good = all(abs(wrong) <= max(0.03 * truth, 0.3) for wrong in of_xtune.values())
         others = [device.event_loop_us(count), device.do_bench_us(count)]
         wrongs = [*(of_xtune[mode] for mode in modes), *(None if time is None else time - truth for time in others)]
-        error.append([f"{truth:.2f}",
-                      *("-" if wrong is None else f"{wrong:+.3f} us ({wrong / truth:+.2%})" for wrong in wrongs),
-                      "yes" if good else "NO"])
+        error.append(
+            [
+                f"{truth:.2f}",
+                *("-" if wrong is None else f"{wrong:+.3f} us ({wrong / truth:+.2%})" for wrong in wrongs),
+                "yes" if good else "NO",
+            ]
+        )
         steady = truth < 19 or all(spread(times[mode]) <= 0.005 for mode in modes)
         hot, cold = runs["hot"][0][count].get("telemetry", {}), runs["cold"][0][count].get("telemetry", {})
-        spreads.append([f"{truth:.2f}", *(f"{spread(times[mode]):.3%}" for mode in modes), str(hot.get("launches", 1)),
-                        f"{cold.get('overhead_ms', 0) * 1e3:.3f}, {hot.get('overhead_ms', 0) * 1e3:.3f}",
-                        f"{hot.get('clock_mhz', 0):.0f}", "yes" if steady else "NO"])
+        spreads.append(
+            [
+                f"{truth:.2f}",
+                *(f"{spread(times[mode]):.3%}" for mode in modes),
+                str(hot.get("launches", 1)),
+                f"{cold.get('overhead_ms', 0) * 1e3:.3f}, {hot.get('overhead_ms', 0) * 1e3:.3f}",
+                f"{hot.get('clock_mhz', 0):.0f}",
+                "yes" if steady else "NO",
+            ]
+        )
         met = met and good and steady
     print(f"clock: {device.mhz:.1f} MHz before, {device.clock_mhz():.1f} MHz after\n")
     print("error of the median time:")
@@ -151,14 +182,17 @@ def accuracy(arguments, device, folder):
 
 def repeated(arguments, spec):
     """One configuration of a real kernel, measured in several runs."""
-    records = [run(arguments, spec, "--evals", "1", "--strategy", "random", "--seed", "3")[0]
-               for _ in range(arguments.repeat)]
+    records = [
+        run(arguments, spec, "--evals", "1", "--strategy", "random", "--seed", "3")[0] for _ in range(arguments.repeat)
+    ]
     if any(record["outcome"] != "ok" for record in records):
         sys.exit(f"{spec}: the configuration ended as {[record['outcome'] for record in records]}")
     times = [record["time_ms"]["median"] for record in records]
     good = spread(times) <= 0.005
-    print(f"{spec} {records[0]['config']}: median {statistics.median(times):.5f} ms, spread of {len(times)} runs "
-          f"{spread(times):.3%} {'met' if good else 'NOT met'}; telemetry {records[0].get('telemetry')}")
+    print(
+        f"{spec} {records[0]['config']}: median {statistics.median(times):.5f} ms, spread of {len(times)} runs "
+        f"{spread(times):.3%} {'met' if good else 'NOT met'}; telemetry {records[0].get('telemetry')}"
+    )
     return good
 
 

@@ -34,8 +34,9 @@ class Problem:
         self.expected = self.x.double().sum(1).float()
 
     def launch(self, config):
-        row_sum[(self.y.numel(),)](self.x, self.y, self.columns, BLOCK=config["BLOCK"], num_warps=config["WARPS"],
-                                   num_stages=config["STAGES"])
+        row_sum[(self.y.numel(),)](
+            self.x, self.y, self.columns, BLOCK=config["BLOCK"], num_warps=config["WARPS"], num_stages=config["STAGES"]
+        )
 
     def right(self, config):
         self.y.fill_(float("nan"))
@@ -55,8 +56,10 @@ def measure(problem, request):
     if request["check"] and not problem.right(config):
         return {"error": "wrong_result", "message": "the sums differ from torch.sum"}
     # do_bench flushes the L2 cache before each launch; a failed launch raises, and ends the server.
-    times_ms = [triton.testing.do_bench(lambda: problem.launch(config), warmup=2, rep=10, return_mode="median")
-                for _ in range(request["samples"])]
+    times_ms = [
+        triton.testing.do_bench(lambda: problem.launch(config), warmup=2, rep=10, return_mode="median")
+        for _ in range(request["samples"])
+    ]
     gb_per_s = [4 * problem.x.numel() / time_ms / 1e6 for time_ms in times_ms]
     return {"times_ms": times_ms, "checked": request["check"], "metrics": {"GB_per_s": gb_per_s}}
 

@@ -11,10 +11,17 @@ import xtune
 backend = sys.argv[1] if len(sys.argv) > 1 else "host"
 
 
-@xtune.autotune(params={"BLOCK": [64, 256]}, key=["columns"], grid="rows", block="BLOCK",
-                reference=lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True), tune_settings={"backend": backend})
-def softmax(y: xtune.Out(shape=("rows", "columns")), x: xtune.In(shape=("rows", "columns")), rows: np.int32,
-            columns: np.int32):
+@xtune.autotune(
+    params={"BLOCK": [64, 256]},
+    key=["columns"],
+    grid="rows",
+    block="BLOCK",
+    reference=lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True),
+    tune_settings={"backend": backend},
+)
+def softmax(
+    y: xtune.Out(shape=("rows", "columns")), x: xtune.In(shape=("rows", "columns")), rows: np.int32, columns: np.int32
+):
     """The softmax of each row."""
     return f"""
 extern "C" __global__ void softmax({y.ctype}* y, const {x.ctype}* x, int rows, int columns) {{

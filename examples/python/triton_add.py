@@ -26,20 +26,24 @@ def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
 
 
 blocks, warps = (256, 512, 1024, 2048), (2, 4, 8)
-by_triton = triton.autotune([triton.Config({"BLOCK": block}, num_warps=each) for block in blocks for each in warps],
-                            key=["n"])(add_kernel)
+by_triton = triton.autotune(
+    [triton.Config({"BLOCK": block}, num_warps=each) for block in blocks for each in warps], key=["n"]
+)(add_kernel)
 
 
-@xtune.autotune(params={"BLOCK": blocks, "num_warps": warps}, key=["n"],
-                check=lambda answer, x, y, out, n: torch.equal(out, x + y))
+@xtune.autotune(
+    params={"BLOCK": blocks, "num_warps": warps}, key=["n"], check=lambda answer, x, y, out, n: torch.equal(out, x + y)
+)
 def add(x, y, out, n, *, BLOCK, num_warps):
     add_kernel[(triton.cdiv(n, BLOCK),)](x, y, out, n, BLOCK=BLOCK, num_warps=num_warps)
 
 
 n = 1 << 24
 x, y, out = torch.rand(n, device="cuda"), torch.rand(n, device="cuda"), torch.empty(n, device="cuda")
-for name, call in (("xtune", lambda: add(x, y, out, n)),
-                   ("triton", lambda: by_triton[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, out, n))):
+for name, call in (
+    ("xtune", lambda: add(x, y, out, n)),
+    ("triton", lambda: by_triton[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, out, n)),
+):
     torch.cuda.synchronize()
     begin = time.perf_counter()
     call()

@@ -22,15 +22,51 @@ except ImportError:
         raise
     _built = ", ".join(each.name for each in _here.glob("_native*.so")) or "none was built"
     _python = f"Python {sys.version_info[0]}.{sys.version_info[1]} ({sys.executable})"
-    raise ImportError(f"xtune has no extension for {_python} in {_here}: {_built}. Run `pip install .` with this Python, or "
-                      "use the Python that xtune was built for (-DXTUNE_PYTHON_EXECUTABLE=... chooses it)") from None
-from xtune._tuning import (Kernel, TuneWarning, all_configs, backends, best, candidates, compile_all, devices, load,
-                           load_bundle, strategies, tune, tune_cases)
+    raise ImportError(
+        f"xtune has no extension for {_python} in {_here}: {_built}. Run `pip install .` with this Python, or "
+        "use the Python that xtune was built for (-DXTUNE_PYTHON_EXECUTABLE=... chooses it)"
+    ) from None
+from xtune._tuning import (
+    Kernel,
+    TuneWarning,
+    all_configs,
+    backends,
+    best,
+    candidates,
+    compile_all,
+    devices,
+    load,
+    load_bundle,
+    strategies,
+    tune,
+    tune_cases,
+)
 from xtune.autotuning import Argument, autotune
-from xtune.errors import (Error, InvalidArgumentError, InvalidSpecError, NothingValidError, StoppedError, StorageError,
-                          UnavailableError, UnsupportedError)
-from xtune.results import (Across, Backend, Candidate, Choice, CompiledConfig, Device, KernelArgument, MeasuredDevice,
-                           Measurement, Progress, Resources, Result, Timing)
+from xtune.errors import (
+    Error,
+    InvalidArgumentError,
+    InvalidSpecError,
+    NothingValidError,
+    StoppedError,
+    StorageError,
+    UnavailableError,
+    UnsupportedError,
+)
+from xtune.results import (
+    Across,
+    Backend,
+    Candidate,
+    Choice,
+    CompiledConfig,
+    Device,
+    KernelArgument,
+    MeasuredDevice,
+    Measurement,
+    Progress,
+    Resources,
+    Result,
+    Timing,
+)
 from xtune.tunable import Constant, In, InOut, Out, Scalar, Scratch, TensorMap, Tunable
 
 if TYPE_CHECKING:
@@ -39,11 +75,49 @@ if TYPE_CHECKING:
 __version__ = _native.version()
 
 __all__ = [
-    "Across", "Argument", "Backend", "Candidate", "Choice", "CompiledConfig", "Constant", "Device", "Error", "In",
-    "InOut", "InvalidArgumentError", "InvalidSpecError", "Kernel", "KernelArgument", "MeasuredDevice", "Measurement",
-    "NothingValidError", "Out", "Progress", "Resources", "Result", "Scalar", "Scratch", "StoppedError", "StorageError",
-    "TensorMap", "Timing", "Tunable", "TuneWarning", "UnavailableError", "UnsupportedError", "all_configs", "autotune",
-    "backends", "best", "candidates", "compile_all", "devices", "load", "load_bundle", "strategies", "tune",
+    "Across",
+    "Argument",
+    "Backend",
+    "Candidate",
+    "Choice",
+    "CompiledConfig",
+    "Constant",
+    "Device",
+    "Error",
+    "In",
+    "InOut",
+    "InvalidArgumentError",
+    "InvalidSpecError",
+    "Kernel",
+    "KernelArgument",
+    "MeasuredDevice",
+    "Measurement",
+    "NothingValidError",
+    "Out",
+    "Progress",
+    "Resources",
+    "Result",
+    "Scalar",
+    "Scratch",
+    "StoppedError",
+    "StorageError",
+    "TensorMap",
+    "Timing",
+    "Tunable",
+    "TuneWarning",
+    "UnavailableError",
+    "UnsupportedError",
+    "all_configs",
+    "autotune",
+    "backends",
+    "best",
+    "candidates",
+    "compile_all",
+    "devices",
+    "load",
+    "load_bundle",
+    "strategies",
+    "tune",
     "tune_cases",
 ]
 

@@ -8,9 +8,20 @@ import numpy
 from xtune.errors import InvalidArgumentError
 
 _NUMPY = {
-    "f16": numpy.float16, "f32": numpy.float32, "f64": numpy.float64, "i8": numpy.int8, "i16": numpy.int16,
-    "i32": numpy.int32, "i64": numpy.int64, "u8": numpy.uint8, "u16": numpy.uint16, "u32": numpy.uint32,
-    "u64": numpy.uint64, "bool": numpy.bool_, "c64": numpy.complex64, "c128": numpy.complex128,
+    "f16": numpy.float16,
+    "f32": numpy.float32,
+    "f64": numpy.float64,
+    "i8": numpy.int8,
+    "i16": numpy.int16,
+    "i32": numpy.int32,
+    "i64": numpy.int64,
+    "u8": numpy.uint8,
+    "u16": numpy.uint16,
+    "u32": numpy.uint32,
+    "u64": numpy.uint64,
+    "bool": numpy.bool_,
+    "c64": numpy.complex64,
+    "c128": numpy.complex128,
 }
 _NAMES = {numpy.dtype(type_).name: name for name, type_ in _NUMPY.items()}
 _NAMES.update({"bool": "bool", "bfloat16": "bf16", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2"})
@@ -19,9 +30,22 @@ DTYPES = tuple(_NUMPY) + tuple(_NARROW)
 
 #: The type's name in C++ for CUDA and HIP.
 CTYPES = {
-    "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double", "i8": "signed char", "i16": "short",
-    "i32": "int", "i64": "long long", "u8": "unsigned char", "u16": "unsigned short", "u32": "unsigned int",
-    "u64": "unsigned long long", "bool": "bool", "c64": "float2", "c128": "double2", "f8e4m3": "__nv_fp8_e4m3",
+    "f16": "__half",
+    "bf16": "__nv_bfloat16",
+    "f32": "float",
+    "f64": "double",
+    "i8": "signed char",
+    "i16": "short",
+    "i32": "int",
+    "i64": "long long",
+    "u8": "unsigned char",
+    "u16": "unsigned short",
+    "u32": "unsigned int",
+    "u64": "unsigned long long",
+    "bool": "bool",
+    "c64": "float2",
+    "c128": "double2",
+    "f8e4m3": "__nv_fp8_e4m3",
     "f8e5m2": "__nv_fp8_e5m2",
 }
 
@@ -42,7 +66,7 @@ def dtype_name(dtype: Any, what: str = "dtype") -> str:
     if isinstance(dtype, str) and dtype in DTYPES:
         return dtype
     text = str(dtype)
-    name = text[len("torch."):] if text.startswith("torch.") else text
+    name = text[len("torch.") :] if text.startswith("torch.") else text
     if name not in _NAMES:
         try:
             name = numpy.dtype(dtype).name
@@ -50,15 +74,18 @@ def dtype_name(dtype: Any, what: str = "dtype") -> str:
             name = ""
     if name not in _NAMES:
         text = text.encode(errors="backslashreplace").decode()
-        raise InvalidArgumentError(f"{what}: {text} is not a type that kernels take; use one of {', '.join(DTYPES)}, "
-                                   "or a dtype of NumPy or PyTorch")
+        raise InvalidArgumentError(
+            f"{what}: {text} is not a type that kernels take; use one of {', '.join(DTYPES)}, "
+            "or a dtype of NumPy or PyTorch"
+        )
     return _NAMES[name]
 
 
 def is_array(value: Any) -> bool:
     """Whether it is an array, and not a NumPy scalar."""
     return not isinstance(value, (numpy.generic, type)) and any(
-        hasattr(value, name) for name in ("__array_interface__", "__cuda_array_interface__", "__dlpack__"))
+        hasattr(value, name) for name in ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
+    )
 
 
 def _is_torch(value: Any) -> bool:
@@ -68,10 +95,13 @@ def _is_torch(value: Any) -> bool:
 
 def _of_numpy(array: numpy.ndarray, name: str, dtype: Optional[str] = None) -> ArrayFacts:
     if not array.flags.c_contiguous:
-        raise InvalidArgumentError(f"'{name}' is an array that is not contiguous in C order: pass "
-                                   "numpy.ascontiguousarray(...)")
+        raise InvalidArgumentError(
+            f"'{name}' is an array that is not contiguous in C order: pass " "numpy.ascontiguousarray(...)"
+        )
     if not array.dtype.isnative:
-        raise InvalidArgumentError(f"'{name}' has elements of {array.dtype}, which are not in this machine's byte order")
+        raise InvalidArgumentError(
+            f"'{name}' has elements of {array.dtype}, which are not in this machine's byte order"
+        )
     dtype = dtype or dtype_name(array.dtype, f"'{name}'")
     return ArrayFacts(dtype, array.shape, array.reshape(-1).view(numpy.uint8), 0, array.nbytes)
 
@@ -95,8 +125,10 @@ def _of_cuda_interface(array: Any, name: str) -> ArrayFacts:
     dtype = numpy.dtype(interface["typestr"])
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
-    dense = [dtype.itemsize * int(numpy.prod(shape[i + 1:], dtype=numpy.int64)) for i in range(len(shape))]
-    if strides is not None and any(extent > 1 and stride != want for extent, stride, want in zip(shape, strides, dense)):
+    dense = [dtype.itemsize * int(numpy.prod(shape[i + 1 :], dtype=numpy.int64)) for i in range(len(shape))]
+    if strides is not None and any(
+        extent > 1 and stride != want for extent, stride, want in zip(shape, strides, dense)
+    ):
         raise InvalidArgumentError(f"'{name}' is an array that is not contiguous in C order: copy it first")
     size = dtype.itemsize * int(numpy.prod(shape, dtype=numpy.int64))
     return ArrayFacts(dtype_name(dtype, f"'{name}'"), shape, None, interface["data"][0], size)
@@ -123,10 +155,13 @@ def facts_of(array: Any, name: str) -> ArrayFacts:
         try:
             return _of_numpy(numpy.from_dlpack(array), name)
         except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise InvalidArgumentError(f"'{name}': NumPy cannot read its __dlpack__ ({error}): pass a copy on the "
-                                       "host") from error
-    raise InvalidArgumentError(f"'{name}': {type(array).__name__} is not an array; pass an array of NumPy, PyTorch, CuPy, "
-                               "Numba or JAX, for example numpy.asarray(...)")
+            raise InvalidArgumentError(
+                f"'{name}': NumPy cannot read its __dlpack__ ({error}): pass a copy on the " "host"
+            ) from error
+    raise InvalidArgumentError(
+        f"'{name}': {type(array).__name__} is not an array; pass an array of NumPy, PyTorch, CuPy, "
+        "Numba or JAX, for example numpy.asarray(...)"
+    )
 
 
 def _decoded_f8(dtype: str) -> numpy.ndarray:
@@ -134,8 +169,11 @@ def _decoded_f8(dtype: str) -> numpy.ndarray:
     codes = numpy.arange(128)
     mantissa_bits, bias = (3, 7) if dtype == "f8e4m3" else (2, 15)
     exponent, mantissa = codes >> mantissa_bits, codes & ((1 << mantissa_bits) - 1)
-    values = numpy.where(exponent == 0, numpy.ldexp(mantissa / (1 << mantissa_bits), 1 - bias),
-                         numpy.ldexp(1 + mantissa / (1 << mantissa_bits), exponent - bias)).astype(numpy.float32)
+    values = numpy.where(
+        exponent == 0,
+        numpy.ldexp(mantissa / (1 << mantissa_bits), 1 - bias),
+        numpy.ldexp(1 + mantissa / (1 << mantissa_bits), exponent - bias),
+    ).astype(numpy.float32)
     if dtype == "f8e4m3":
         values[127] = numpy.nan
     else:
@@ -198,8 +236,9 @@ def encode(value: Any, dtype: str, shape: Optional[Tuple[int, ...]], what: str) 
     if array.dtype.kind == "c" and dtype not in ("c64", "c128"):
         raise InvalidArgumentError(f"{what} is complex, and the argument is {dtype}")
     if array.dtype.kind in "fc" and dtype[0] in "iu":
-        raise InvalidArgumentError(f"{what} has elements of {array.dtype}, and the argument is {dtype}: convert it, "
-                                   "rounded as you want it")
+        raise InvalidArgumentError(
+            f"{what} has elements of {array.dtype}, and the argument is {dtype}: convert it, " "rounded as you want it"
+        )
     if dtype in _NUMPY:
         array = array.astype(_NUMPY[dtype])
     elif dtype == "bf16":

@@ -96,18 +96,22 @@ def reference(function: Callable, scalars: Dict[str, Any]) -> Callable:
         answer = call_by_name(function, known, list(arrays.values()), "the reference")
         expected = {name: (dtype, tuple(shape)) for name, dtype, shape, _ in outputs}
         if answer is None:
-            raise InvalidArgumentError("the reference returned None: return the expected output, or a dict of them by "
-                                       "name")
+            raise InvalidArgumentError(
+                "the reference returned None: return the expected output, or a dict of them by " "name"
+            )
         if not isinstance(answer, dict):
             if len(expected) != 1:
                 raise InvalidArgumentError(
                     f"the reference returned one array, and the outputs are {', '.join(expected) or 'none'}: return a "
-                    "dict of them by name, or mark the outputs with Out or InOut")
+                    "dict of them by name, or mark the outputs with Out or InOut"
+                )
             answer = {next(iter(expected)): answer}
         encoded = []
         for name, value in answer.items():
             if name not in expected:
-                raise InvalidArgumentError(f"the reference returned '{name}', and the outputs are {', '.join(expected)}")
+                raise InvalidArgumentError(
+                    f"the reference returned '{name}', and the outputs are {', '.join(expected)}"
+                )
             dtype, shape = expected[name]
             encoded.append((name, dtype, encode(value, dtype, shape, f"the reference of '{name}'")))
         return encoded
@@ -117,10 +121,13 @@ def reference(function: Callable, scalars: Dict[str, Any]) -> Callable:
 
 def truth(answer: Any, what: str) -> bool:
     """What a predicate or a check answered. Raises InvalidArgumentError for an array."""
-    size = answer.numel() if callable(getattr(answer, "numel", None)) else getattr(answer, "size", 1)  # PyTorch has numel
+    size = (
+        answer.numel() if callable(getattr(answer, "numel", None)) else getattr(answer, "size", 1)
+    )  # PyTorch has numel
     if size != 1:
-        raise InvalidArgumentError(f"{what} returned an array of {size} elements: return a bool, such as "
-                                   "numpy.allclose(...) or (...).all()")
+        raise InvalidArgumentError(
+            f"{what} returned an array of {size} elements: return a bool, such as " "numpy.allclose(...) or (...).all()"
+        )
     return bool(answer)
 
 
@@ -136,8 +143,9 @@ def predicate_by_name(function: Callable) -> Tuple[List[str], List[str], Callabl
     defaults), and the predicate. Raises InvalidArgumentError if it has other parameters."""
     parameters = _parameters(function)
     if parameters is None or any(each.kind not in _BY_NAME for each in parameters):
-        raise InvalidArgumentError("constraint: name the parameters that the callable takes, as in "
-                                   "constraint(f, names=['BLOCK', 'UNROLL'])")
+        raise InvalidArgumentError(
+            "constraint: name the parameters that the callable takes, as in " "constraint(f, names=['BLOCK', 'UNROLL'])"
+        )
     names = [each.name for each in parameters if each.default is inspect.Parameter.empty]
     optional = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
     what = f"constraint over {', '.join(names + optional)}"
@@ -161,8 +169,17 @@ def check(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:
 
     def call(problem, config, inputs, outputs):
         before, after = _decoded(inputs), _decoded(outputs)
-        known = {**scalars, **problem, **config, **before, **after, "problem": problem, "config": config,
-                 "inputs": before, "outputs": after}
+        known = {
+            **scalars,
+            **problem,
+            **config,
+            **before,
+            **after,
+            "problem": problem,
+            "config": config,
+            "inputs": before,
+            "outputs": after,
+        }
         try:
             judge = bound_by_name(function, known, list(after.values()), what)
         except InvalidArgumentError as error:
@@ -206,7 +223,8 @@ def metric(function: Callable, name: str) -> Callable:
     def call(values):
         what = f"the metric '{name}'"
         answer = call_with_values(
-            lambda named: call_by_name(function, {**named, "values": named}, [named], what), values, what)
+            lambda named: call_by_name(function, {**named, "values": named}, [named], what), values, what
+        )
         try:
             return math.nan if answer is None else float(answer)
         except (TypeError, ValueError) as error:

@@ -40,7 +40,7 @@ def refusal(where: str, value: Any, expected: str) -> str:
 
 
 def _alternatives(words: List[str]) -> str:
-    """"a number, a text or None", without what another word says too."""
+    """ "a number, a text or None", without what another word says too."""
     wider = {"a whole number": "a number", "whole numbers": "numbers", "a text": "a path", "texts": "paths"}
     words = [each for each in dict.fromkeys(words) if wider.get(each) not in words]
     words.sort(key=lambda each: each == "None")
@@ -116,8 +116,11 @@ def _problem(where: str, value: Any, hint: Any) -> Optional[str]:
     if origin is collections.abc.Mapping:
         if not isinstance(value, Mapping):
             return refusal(where, value, _words(hint))
-        inside = [pair for key, each in value.items()
-                  for pair in ((f"{where}: a name", key, parts[0]), (f"{where}[{key!r}]", each, parts[1]))]
+        inside = [
+            pair
+            for key, each in value.items()
+            for pair in ((f"{where}: a name", key, parts[0]), (f"{where}[{key!r}]", each, parts[1]))
+        ]
     elif origin is collections.abc.Sequence:
         if isinstance(value, collections.abc.Iterator):
             return None  # to look at its elements would use them up

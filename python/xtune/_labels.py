@@ -70,8 +70,10 @@ class _Digest:
         if isinstance(value, type) and value.__module__ in self._modules:
             return self._add_class(value)
         if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, type, numpy.dtype, numpy.ufunc)):
-            return self._put(type(value).__name__, f"{getattr(value, '__module__', '')} "
-                                                   f"{getattr(value, '__qualname__', None) or value}")
+            return self._put(
+                type(value).__name__,
+                f"{getattr(value, '__module__', '')} " f"{getattr(value, '__qualname__', None) or value}",
+            )
         if isinstance(value, enum.Enum):
             return self._put("enum", f"{type(value).__module__} {value}")
         return self._add_object(value)
@@ -94,7 +96,9 @@ class _Digest:
             self._add(each)
 
     def _add_array(self, value: Any) -> None:
-        self._put("array", f"{value.dtype} {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__qualname__)
+        self._put(
+            "array", f"{value.dtype} {tuple(value.shape)}" if hasattr(value, "shape") else type(value).__qualname__
+        )
         if not self._contents:
             return
         try:

@@ -13,8 +13,7 @@ from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, U
 from xtune import _checks, _native
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError
-from xtune.results import (Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing,
-                           Value)
+from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing, Value
 from xtune.tunable import DEFINITION, Path, Tunable
 
 Kernel = _native.Kernel
@@ -30,7 +29,7 @@ class TuneWarning(UserWarning):
 
 def _report(line: str) -> None:
     """Notes go to the logger "xtune", warnings to Python's warnings."""
-    text = line[len("warning: "):] if line.startswith("warning: ") else ""
+    text = line[len("warning: ") :] if line.startswith("warning: ") else ""
     if text:
         warn(text)
     else:
@@ -76,12 +75,16 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
         return Tunable(source_file=kernel, **definition)
     if not _is_source(kernel):
         if definition:
-            raise InvalidArgumentError(f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
-                                       f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}")
+            raise InvalidArgumentError(
+                f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
+                f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}"
+            )
         return _known_tunable(kernel, function)
     if "{" not in kernel:
-        raise InvalidArgumentError(f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml or .cu, .hip, "
-                                   ".cpp, ..., nor the source of a kernel")
+        raise InvalidArgumentError(
+            f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml or .cu, .hip, "
+            ".cpp, ..., nor the source of a kernel"
+        )
     return Tunable(source=kernel, **definition)
 
 
@@ -90,8 +93,10 @@ def _known_tunable(kernel: Source, function: str, defines: Optional[Mapping[str,
     if isinstance(kernel, Tunable):
         return kernel
     if _is_source_file(kernel) or (isinstance(kernel, str) and "{" in kernel):
-        raise InvalidArgumentError(f"{function}() takes a Tunable or the path of a spec, not a source: make a Tunable as "
-                                   "for tune(), such as Tunable(source_file='k.cu', params=..., args=...)")
+        raise InvalidArgumentError(
+            f"{function}() takes a Tunable or the path of a spec, not a source: make a Tunable as "
+            "for tune(), such as Tunable(source_file='k.cu', params=..., args=...)"
+        )
     return Tunable.from_file(kernel, defines)
 
 
@@ -104,8 +109,30 @@ def _device_list(devices: Union[None, int, Sequence[int]]) -> List[int]:
     return [_checks.whole_number("devices", each, 0, 2**31 - 1) for each in given]
 
 
-def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs, evals, seconds, seed, strategy, fresh,
-              retry_failed, transfer, isolation, configs, progress, on_measurement, stop, max_copy_bytes):
+def _settings(
+    tunable,
+    *,
+    backend,
+    compiler,
+    devices,
+    problem,
+    store,
+    keep,
+    jobs,
+    evals,
+    seconds,
+    seed,
+    strategy,
+    fresh,
+    retry_failed,
+    transfer,
+    isolation,
+    configs,
+    progress,
+    on_measurement,
+    stop,
+    max_copy_bytes,
+):
     if isolation not in ("process", "in_process"):
         raise InvalidArgumentError(f"isolation: '{isolation}' is unknown; use process or in_process")
     if backend == "host" and tunable._device_arrays:
@@ -136,12 +163,17 @@ def _settings(tunable, *, backend, compiler, devices, problem, store, keep, jobs
 def tune_settings_of(given: Mapping[str, Any], owner: str, where: str, but: Sequence[str] = ()) -> Mapping[str, Any]:
     """The settings of tune() with their defaults. Raises InvalidArgumentError if what is given has others, or one of
     another type."""
-    known = {name: each.default for name, each in inspect.signature(tune).parameters.items()
-             if name not in ("kernel", "definition")}
+    known = {
+        name: each.default
+        for name, each in inspect.signature(tune).parameters.items()
+        if name not in ("kernel", "definition")
+    }
     for name in given:
         if name not in known or name in but:
             close = difflib.get_close_matches(str(name), [each for each in known if each not in but], 1)
-            raise InvalidArgumentError(f"{owner} has no setting '{name}'" + (f" (did you mean '{close[0]}'?)" if close else ""))
+            raise InvalidArgumentError(
+                f"{owner} has no setting '{name}'" + (f" (did you mean '{close[0]}'?)" if close else "")
+            )
     _checks.arguments(tune, given, where)
     return known
 
@@ -165,15 +197,31 @@ def _without_log(function: Callable) -> Callable:
 
 
 @_checks.checked
-def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
-         devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
-         store: Optional[Path] = None, keep: bool = True, jobs: Union[int, float] = 0, evals: Optional[int] = None,
-         seconds: Optional[float] = None, seed: Optional[int] = None, strategy: str = "", fresh: bool = False,
-         retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
-         configs: Union[None, Sequence[Mapping[str, Value]], Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
-         progress: Union[None, bool, Callable] = False,
-         on_measurement: Optional[Callable[[Measurement], None]] = None, stop: Any = None,
-         max_copy_bytes: int = 4 << 30, **definition: Any) -> Result:
+def tune(
+    kernel: Source,
+    *,
+    backend: str = "auto",
+    compiler: str = "auto",
+    devices: Union[None, int, Sequence[int]] = None,
+    problem: Optional[Mapping[str, Value]] = None,
+    store: Optional[Path] = None,
+    keep: bool = True,
+    jobs: Union[int, float] = 0,
+    evals: Optional[int] = None,
+    seconds: Optional[float] = None,
+    seed: Optional[int] = None,
+    strategy: str = "",
+    fresh: bool = False,
+    retry_failed: bool = False,
+    transfer: bool = True,
+    isolation: str = "process",
+    configs: Union[None, Sequence[Mapping[str, Value]], Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
+    progress: Union[None, bool, Callable] = False,
+    on_measurement: Optional[Callable[[Measurement], None]] = None,
+    stop: Any = None,
+    max_copy_bytes: int = 4 << 30,
+    **definition: Any,
+) -> Result:
     """Finds the fastest configuration of a kernel that gives right results.
 
     kernel: a Tunable, the path of a spec (.toml), or a kernel's source, as text or as the path of its file (.cu, .hip,
@@ -203,16 +251,31 @@ def tune(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
 
 
 @_checks.checked
-def tune_cases(kernel: Source, *, backend: str = "auto", compiler: str = "auto",
-               devices: Union[None, int, Sequence[int]] = None, problem: Optional[Mapping[str, Value]] = None,
-               store: Optional[Path] = None, keep: bool = True, jobs: Union[int, float] = 0, evals: Optional[int] = None,
-               seconds: Optional[float] = None, seed: Optional[int] = None, strategy: str = "", fresh: bool = False,
-               retry_failed: bool = False, transfer: bool = True, isolation: str = "process",
-               configs: Union[None, Sequence[Mapping[str, Value]],
-                              Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
-               progress: Union[None, bool, Callable] = False,
-               on_measurement: Optional[Callable[[Measurement], None]] = None, stop: Any = None,
-               max_copy_bytes: int = 4 << 30, **definition: Any) -> List[Result]:
+def tune_cases(
+    kernel: Source,
+    *,
+    backend: str = "auto",
+    compiler: str = "auto",
+    devices: Union[None, int, Sequence[int]] = None,
+    problem: Optional[Mapping[str, Value]] = None,
+    store: Optional[Path] = None,
+    keep: bool = True,
+    jobs: Union[int, float] = 0,
+    evals: Optional[int] = None,
+    seconds: Optional[float] = None,
+    seed: Optional[int] = None,
+    strategy: str = "",
+    fresh: bool = False,
+    retry_failed: bool = False,
+    transfer: bool = True,
+    isolation: str = "process",
+    configs: Union[None, Sequence[Mapping[str, Value]], Callable[[Config], Sequence[Mapping[str, Value]]]] = None,
+    progress: Union[None, bool, Callable] = False,
+    on_measurement: Optional[Callable[[Measurement], None]] = None,
+    stop: Any = None,
+    max_copy_bytes: int = 4 << 30,
+    **definition: Any,
+) -> List[Result]:
     """Tunes every case (Tunable.add_case), in order: a Result each, fewer if `stop` ends the run. As tune.
 
     With Tunable.across, Result.across has the one configuration for all cases.
@@ -233,9 +296,15 @@ def _tune(kernel, definition, settings, run, function):
         found = run(tunable._native, native)
     tunable = tunable.copy()
     for result in found if isinstance(found, list) else [found]:
-        object.__setattr__(result, "_compile", _Compiler(
-            tunable, settings["store"] if settings["keep"] else False,
-            {"backend": result.device.backend, "compiler": settings["compiler"], "problem": result.problem}))
+        object.__setattr__(
+            result,
+            "_compile",
+            _Compiler(
+                tunable,
+                settings["store"] if settings["keep"] else False,
+                {"backend": result.device.backend, "compiler": settings["compiler"], "problem": result.problem},
+            ),
+        )
     return found
 
 
@@ -249,7 +318,7 @@ class _Compiler:
     def __call__(self, config, checked):
         keeps = self._store is not False
         with contextlib.nullcontext(self._store) if keeps else tempfile.TemporaryDirectory(prefix="xtune-") as place:
-            compiled, = compile_all(self._tunable, [config], store=place, **self._settings)
+            (compiled,) = compile_all(self._tunable, [config], store=place, **self._settings)
             return compiled.kernel(checked)
 
     def __copy__(self):
@@ -263,12 +332,25 @@ class _Compiler:
 
 
 @_checks.checked
-def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store: Optional[Path] = None,
-         bundle: Optional[Path] = None, frozen: bool = False, policy: str = "lookup", checked: bool = True,
-         compile: bool = True, other_architectures: bool = False, arch: str = "",
-         default_config: Optional[Mapping[str, Value]] = None, defines: Optional[Mapping[str, Value]] = None,
-         tuning: Optional[Mapping[str, Any]] = None, coverage: Optional[Path] = None,
-         on_message: Optional[Callable[[str], None]] = None) -> Kernel:
+def load(
+    kernel: Source,
+    *,
+    backend: str = "auto",
+    compiler: str = "auto",
+    store: Optional[Path] = None,
+    bundle: Optional[Path] = None,
+    frozen: bool = False,
+    policy: str = "lookup",
+    checked: bool = True,
+    compile: bool = True,
+    other_architectures: bool = False,
+    arch: str = "",
+    default_config: Optional[Mapping[str, Value]] = None,
+    defines: Optional[Mapping[str, Value]] = None,
+    tuning: Optional[Mapping[str, Any]] = None,
+    coverage: Optional[Path] = None,
+    on_message: Optional[Callable[[str], None]] = None,
+) -> Kernel:
     """A kernel that runs the best stored configuration for the problem of each call.
 
     kernel: a Tunable or the path of a spec (.toml). policy: what the first call on a problem without measurements does:
@@ -285,28 +367,66 @@ def load(kernel: Source, *, backend: str = "auto", compiler: str = "auto", store
     if defines and isinstance(kernel, Tunable):
         raise InvalidArgumentError("load: defines are for specs in files; call Tunable.define")
     tunable = _known_tunable(kernel, "load", defines)
-    return _native.load(tunable._native, _load_settings(**{name: value for name, value in locals().items()
-                                                           if name not in ("kernel", "tunable", "defines")},
-                                                        tunable=tunable))
+    return _native.load(
+        tunable._native,
+        _load_settings(
+            **{name: value for name, value in locals().items() if name not in ("kernel", "tunable", "defines")},
+            tunable=tunable,
+        ),
+    )
 
 
 @_checks.checked
-def load_bundle(bundle: Path, name: str = "", *, backend: str = "auto", compiler: str = "auto",
-                store: Optional[Path] = None, frozen: bool = False, policy: str = "lookup", checked: bool = True,
-                compile: bool = True, other_architectures: bool = False, arch: str = "",
-                default_config: Optional[Mapping[str, Value]] = None, tuning: Optional[Mapping[str, Any]] = None,
-                coverage: Optional[Path] = None, on_message: Optional[Callable[[str], None]] = None) -> Kernel:
+def load_bundle(
+    bundle: Path,
+    name: str = "",
+    *,
+    backend: str = "auto",
+    compiler: str = "auto",
+    store: Optional[Path] = None,
+    frozen: bool = False,
+    policy: str = "lookup",
+    checked: bool = True,
+    compile: bool = True,
+    other_architectures: bool = False,
+    arch: str = "",
+    default_config: Optional[Mapping[str, Value]] = None,
+    tuning: Optional[Mapping[str, Any]] = None,
+    coverage: Optional[Path] = None,
+    on_message: Optional[Callable[[str], None]] = None,
+) -> Kernel:
     """A kernel of a bundle that carries its spec (`xtune store bundle --spec`), by name; as load."""
     settings = {key: value for key, value in locals().items() if key not in ("bundle", "name")}
     return _native.load_bundle(_path(bundle), name, _load_settings(**settings, bundle=None, tunable=None))
 
 
-def _load_settings(*, backend, compiler, store, bundle, frozen, policy, checked, compile, other_architectures, arch,
-                   default_config, tuning, coverage, on_message, tunable):
+def _load_settings(
+    *,
+    backend,
+    compiler,
+    store,
+    bundle,
+    frozen,
+    policy,
+    checked,
+    compile,
+    other_architectures,
+    arch,
+    default_config,
+    tuning,
+    coverage,
+    on_message,
+    tunable,
+):
     if policy not in ("lookup", "tune_once", "tune_in_background"):
         raise InvalidArgumentError(f"policy: '{policy}' is unknown; use lookup, tune_once or tune_in_background")
     settings = _native.LoadSettings()
-    settings.backend, settings.compiler, settings.store, settings.bundle = backend, compiler, _path(store), _path(bundle)
+    settings.backend, settings.compiler, settings.store, settings.bundle = (
+        backend,
+        compiler,
+        _path(store),
+        _path(bundle),
+    )
     settings.frozen, settings.coverage = frozen, _path(coverage)
     settings.checked, settings.compile, settings.other_architectures = checked, compile, other_architectures
     settings.arch, settings.default_config = arch, dict(default_config or {})
@@ -321,9 +441,17 @@ def _load_settings(*, backend, compiler, store, bundle, frozen, policy, checked,
 
 
 @_checks.checked
-def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "", backend: str = "auto",
-         store: Optional[Path] = None, bundle: Optional[Path] = None, frozen: bool = False,
-         other_architectures: bool = False) -> Choice:
+def best(
+    kernel: Source,
+    problem: Optional[Mapping[str, Value]] = None,
+    *,
+    arch: str = "",
+    backend: str = "auto",
+    store: Optional[Path] = None,
+    bundle: Optional[Path] = None,
+    frozen: bool = False,
+    other_architectures: bool = False,
+) -> Choice:
     """The best stored configuration for a problem. If there is none, Choice.kind is "default", and Choice.config is
     empty. Nothing is measured.
 
@@ -338,8 +466,14 @@ def best(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch:
 
 
 @_checks.checked
-def candidates(kernel: Source, problem: Optional[Mapping[str, Value]] = None, *, arch: str = "",
-               backend: str = "auto", count: int = 0) -> List[Candidate]:
+def candidates(
+    kernel: Source,
+    problem: Optional[Mapping[str, Value]] = None,
+    *,
+    arch: str = "",
+    backend: str = "auto",
+    count: int = 0,
+) -> List[Candidate]:
     """The configurations that the cost model (Tunable.candidates) rates best, best first. count=0: its top_k."""
     tunable = _known_tunable(kernel, "candidates")
     settings = _native.CandidateSettings()
@@ -357,9 +491,18 @@ def _compile_settings(backend, compiler, arch, problem, store, jobs, stop):
 
 
 @_checks.checked
-def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backend: str = "auto",
-                compiler: str = "auto", arch: str = "", problem: Optional[Mapping[str, Value]] = None,
-                store: Optional[Path] = None, jobs: Union[int, float] = 0, stop: Any = None) -> List[CompiledConfig]:
+def compile_all(
+    kernel: Source,
+    configs: Sequence[Mapping[str, Value]],
+    *,
+    backend: str = "auto",
+    compiler: str = "auto",
+    arch: str = "",
+    problem: Optional[Mapping[str, Value]] = None,
+    store: Optional[Path] = None,
+    jobs: Union[int, float] = 0,
+    stop: Any = None,
+) -> List[CompiledConfig]:
     """Compiles these configurations, for sweeps of your own: a CompiledConfig each. No device is needed.
 
     arch: "sm_90a", "gfx90a"; default: the device's. A configuration that the space does not allow is `rejected`.
@@ -370,8 +513,16 @@ def compile_all(kernel: Source, configs: Sequence[Mapping[str, Value]], *, backe
 
 
 @_checks.checked
-def all_configs(kernel: Source, *, backend: str = "auto", compiler: str = "auto", arch: str = "",
-                problem: Optional[Mapping[str, Value]] = None, most: int = 1_000_000, stop: Any = None) -> List[Config]:
+def all_configs(
+    kernel: Source,
+    *,
+    backend: str = "auto",
+    compiler: str = "auto",
+    arch: str = "",
+    problem: Optional[Mapping[str, Value]] = None,
+    most: int = 1_000_000,
+    stop: Any = None,
+) -> List[Config]:
     """The valid configurations, in the order of the space. Raises InvalidArgumentError for more than `most`."""
     tunable = _known_tunable(kernel, "all_configs")
     settings = _compile_settings(backend, compiler, arch, problem, None, 0, stop)
@@ -406,8 +557,15 @@ def _set_constant(kernel: Kernel, name: str, data: Any) -> None:
 
 
 @_checks.checked
-def _benchmark(kernel: Kernel, *args: Any, cold: bool = True, samples: int = 30, min_sample_ms: float = 1.0,
-               max_seconds: float = 10.0, **named: Any) -> Timing:
+def _benchmark(
+    kernel: Kernel,
+    *args: Any,
+    cold: bool = True,
+    samples: int = 30,
+    min_sample_ms: float = 1.0,
+    max_seconds: float = 10.0,
+    **named: Any,
+) -> Timing:
     """Times the kernel with the arguments of a call, and returns a Timing in milliseconds.
 
     cold=True: as tune() measures, to compare configurations: single launches after the caches were flushed, by the

@@ -31,8 +31,14 @@ class Argument:
     shape of it.
     """
 
-    def __init__(self, name: str, dtype: str, shape: Tuple[int, ...], value: Any,
-                 on_shape: Optional[Callable[[str], None]] = None):
+    def __init__(
+        self,
+        name: str,
+        dtype: str,
+        shape: Tuple[int, ...],
+        value: Any,
+        on_shape: Optional[Callable[[str], None]] = None,
+    ):
         self.name, self.dtype, self.value = name, dtype, value
         self._shape, self._on_shape = shape, on_shape
 
@@ -86,18 +92,28 @@ class _Tuned:
 class Autotuned(_Tuned):
     """What autotune makes of a function: called like the kernel, and tuned at the first call for each key."""
 
-    def __init__(self, function: Callable, key: Optional[Sequence[str]], definition: Mapping[str, Any],
-                 settings: Mapping[str, Any]):
+    def __init__(
+        self,
+        function: Callable,
+        key: Optional[Sequence[str]],
+        definition: Mapping[str, Any],
+        settings: Mapping[str, Any],
+    ):
         self._declared = _declared_arguments(function)
         super().__init__(function, list(self._declared))
         self._definition, self._settings = dict(definition), dict(settings)
         self._numbers = [name for name, each in self._declared.items() if not isinstance(each, (_Buffer, Scratch))]
-        self._key = list(each_of(key)) if key is not None else [
-            name for name in self._numbers if self._declared[name][0] in "iu"]
+        self._key = (
+            list(each_of(key))
+            if key is not None
+            else [name for name in self._numbers if self._declared[name][0] in "iu"]
+        )
         for name in self._key:
             if name not in self._numbers:
-                raise InvalidArgumentError(f"autotune: the key '{name}' is not a number among the parameters of "
-                                           f"{self.__name__} ({', '.join(self._names)})")
+                raise InvalidArgumentError(
+                    f"autotune: the key '{name}' is not a number among the parameters of "
+                    f"{self.__name__} ({', '.join(self._names)})"
+                )
         self._key_at = [self._names.index(name) for name in self._key]
         self._arrays_at = [i for i, name in enumerate(self._names) if name not in self._numbers]
         self._shapes_at: List[int] = []  # the arrays whose shape the function reads: they belong to the key
@@ -119,8 +135,9 @@ class Autotuned(_Tuned):
             kernel(*args, stream=stream)
 
     def _bound(self, args: Sequence[Any], named: Mapping[str, Any]) -> List[Any]:
-        signature = inspect.Signature([
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self._names])
+        signature = inspect.Signature(
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self._names]
+        )
         try:
             return list(signature.bind(*args, **named).arguments.values())
         except TypeError as error:
@@ -174,8 +191,9 @@ class Autotuned(_Tuned):
                 values[name] = self._scalar(name, declared, value)
         source = self._function(**described)
         if not isinstance(source, str):
-            raise InvalidArgumentError(f"{self.__name__} must return the source of a kernel as text, not "
-                                       f"{type(source).__name__}")
+            raise InvalidArgumentError(
+                f"{self.__name__} must return the source of a kernel as text, not " f"{type(source).__name__}"
+            )
         definition = {"name": None, **self._definition, "source": source, "args": values}
         if _params is not None:
             definition["params"] = _params
@@ -185,8 +203,13 @@ class Autotuned(_Tuned):
     def _scalar(self, name: str, dtype: str, value: Any) -> Any:
         """value: also an array of one number without a dimension, as for a call of the kernel."""
         where = f"{self.__name__}(): '{name}'"
-        convert, expected = ((operator.index, "a whole number") if dtype[0] in "iu" else
-                             (_truth, "a bool") if dtype == "bool" else (_real, "a number"))
+        convert, expected = (
+            (operator.index, "a whole number")
+            if dtype[0] in "iu"
+            else (_truth, "a bool")
+            if dtype == "bool"
+            else (_real, "a number")
+        )
         try:
             number = convert(value)
         except (TypeError, ValueError):
@@ -212,32 +235,50 @@ class _Placing:
 
     def __init__(self, signature: inspect.Signature, tuned: Collection[str], function: str):
         self._leading, self._later = sys.maxsize, ()
-        order = [each for each in signature.parameters.values()
-                 if each.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)]
+        order = [
+            each
+            for each in signature.parameters.values()
+            if each.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+        ]
         first = next((i for i, each in enumerate(order) if each.name in tuned), None)
         if first is None:
             return
         if order[first].kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            raise InvalidArgumentError(f"autotune: '{order[first].name}' of {function} cannot be passed by name, as what is "
-                                       "tuned is: make it a keyword (after '*')")
+            raise InvalidArgumentError(
+                f"autotune: '{order[first].name}' of {function} cannot be passed by name, as what is "
+                "tuned is: make it a keyword (after '*')"
+            )
         if order[-1].kind is inspect.Parameter.VAR_POSITIONAL:
-            raise InvalidArgumentError(f"autotune: '{order[first].name}' of {function} comes before '*{order[-1].name}', whose "
-                                       f"first value would be taken for it: write it after '*{order[-1].name}'")
+            raise InvalidArgumentError(
+                f"autotune: '{order[first].name}' of {function} comes before '*{order[-1].name}', whose "
+                f"first value would be taken for it: write it after '*{order[-1].name}'"
+            )
         self._later = tuple(each.name for each in order[first:] if each.name not in tuned)
         self._leading = first if self._later else sys.maxsize
 
     def __call__(self, args: Sequence[Any], named: Mapping[str, Any]) -> Tuple[Sequence[Any], Mapping[str, Any]]:
         if not self._leading < len(args) <= self._leading + len(self._later):
             return args, named
-        return args[:self._leading], {**dict(zip(self._later, args[self._leading:])), **named}
+        return args[: self._leading], {**dict(zip(self._later, args[self._leading :])), **named}
 
 
 class AutotunedFunction(_Tuned):
     """What autotune makes of a callable: called like it without the parameters, which are tuned for each key."""
 
-    def __init__(self, function: Callable, params: Mapping[str, Sequence[Value]], key: Sequence[str], *,
-                 restore: Sequence[str], check: Optional[Callable], prepare: Optional[Callable], timer: str,
-                 version: Optional[str], definition: Mapping[str, Any], settings: Mapping[str, Any]):
+    def __init__(
+        self,
+        function: Callable,
+        params: Mapping[str, Sequence[Value]],
+        key: Sequence[str],
+        *,
+        restore: Sequence[str],
+        check: Optional[Callable],
+        prepare: Optional[Callable],
+        timer: str,
+        version: Optional[str],
+        definition: Mapping[str, Any],
+        settings: Mapping[str, Any],
+    ):
         self._params, self._definition = dict(params), dict(definition)
         self._check, self._prepare, self._timer, self._settings = check, prepare, timer, dict(settings)
         if version is None:
@@ -250,15 +291,20 @@ class AutotunedFunction(_Tuned):
                 raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {_name_of(function)}")
         self._tuned = frozenset(names)
         self._place = _Placing(signature, self._tuned, _name_of(function))
-        self._signature = signature.replace(parameters=[
-            each for name, each in signature.parameters.items() if name not in names])
-        super().__init__(function, [name for name, each in self._signature.parameters.items()
-                                    if each.kind != inspect.Parameter.VAR_KEYWORD])
+        self._signature = signature.replace(
+            parameters=[each for name, each in signature.parameters.items() if name not in names]
+        )
+        super().__init__(
+            function,
+            [name for name, each in self._signature.parameters.items() if each.kind != inspect.Parameter.VAR_KEYWORD],
+        )
         self._key, self._restore = list(each_of(key)), list(each_of(restore))
         for name in self._key + self._restore:
             if name not in self._names:
-                raise InvalidArgumentError(f"autotune: '{name}' is not a parameter of {self.__name__} that callers pass "
-                                           f"({', '.join(self._names)})")
+                raise InvalidArgumentError(
+                    f"autotune: '{name}' is not a parameter of {self.__name__} that callers pass "
+                    f"({', '.join(self._names)})"
+                )
         self._configs: Dict[Any, Config] = {}
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -295,8 +341,11 @@ class AutotunedFunction(_Tuned):
             raise InvalidArgumentError(f"{self.__name__}(): {error}") from None
         given = set(bound.arguments)
         bound.apply_defaults()
-        defaults = {name: value for name, value in bound.arguments.items() if name not in given
-                    and self._signature.parameters[name].default is not inspect.Parameter.empty}
+        defaults = {
+            name: value
+            for name, value in bound.arguments.items()
+            if name not in given and self._signature.parameters[name].default is not inspect.Parameter.empty
+        }
         for name in (*self._key, *self._restore):
             if name not in bound.arguments:
                 raise InvalidArgumentError(f"{self.__name__}(): missing a required argument: '{name}'")
@@ -311,8 +360,10 @@ class AutotunedFunction(_Tuned):
             return self._configs.get(key)
         except TypeError:
             name, value = next((name, value) for name, value in zip(self._key, key) if not _is_hashable(value))
-            raise InvalidArgumentError(f"{self.__name__}(): the key '{name}' is {_checks.shown(value)}, which cannot be a "
-                                       "key: pass a number, a text, a tuple or an array") from None
+            raise InvalidArgumentError(
+                f"{self.__name__}(): the key '{name}' is {_checks.shown(value)}, which cannot be a "
+                "key: pass a number, a text, a tuple or an array"
+            ) from None
 
     def _problem_of(self, call: _Call) -> Config:
         """The key by name, for the store."""
@@ -372,8 +423,9 @@ class AutotunedFunction(_Tuned):
 
         name = re.sub(r"[^\w.+-]", "_", self.__name__)  # "<lambda>"
         measure = {**timer.measure, **(self._definition.get("measure") or {})}
-        tunable = Tunable(name, problem=self._problem_of(call), params=self._params,
-                          **{**self._definition, "measure": measure})
+        tunable = Tunable(
+            name, problem=self._problem_of(call), params=self._params, **{**self._definition, "measure": measure}
+        )
         tunable.function(timed, self._version, timer.device, None if prepare is None else prepared)
         try:
             return tune(tunable, **self._settings)
@@ -386,13 +438,17 @@ class AutotunedTriton(AutotunedFunction):
 
     def __init__(self, kernel: Any, params: Mapping[str, Sequence[Value]], key: Sequence[str], **others: Any):
         if hasattr(kernel, "configs"):
-            raise InvalidArgumentError("autotune: the kernel has triton.autotune as well: remove that decorator, and "
-                                       "pass its configs here (configs=[...])")
+            raise InvalidArgumentError(
+                "autotune: the kernel has triton.autotune as well: remove that decorator, and "
+                "pass its configs here (configs=[...])"
+            )
         super().__init__(kernel, params, key, **others)
         self.fn = kernel
         self._key_at = [self._names.index(name) for name in self._key]
 
-    _bind = staticmethod(inspect.Signature.bind_partial)  # heuristics of the kernel give some arguments, and Triton checks them
+    _bind = staticmethod(
+        inspect.Signature.bind_partial
+    )  # heuristics of the kernel give some arguments, and Triton checks them
 
     @staticmethod
     def _version_of(kernel: Any) -> str:
@@ -441,8 +497,11 @@ class AutotunedTriton(AutotunedFunction):
         return super()._key_of(call) + tuple(_dtypes(call.arguments.values()))
 
     def _problem_of(self, call: _Call) -> Config:
-        dtypes = {name: str(each.dtype) for name, each in call.arguments.items()
-                  if hasattr(each, "dtype") and name not in self._key}
+        dtypes = {
+            name: str(each.dtype)
+            for name, each in call.arguments.items()
+            if hasattr(each, "dtype") and name not in self._key
+        }
         return {**super()._problem_of(call), **dtypes}
 
 
@@ -475,13 +534,17 @@ def _space_of(configs: Sequence[Any]) -> Dict[Any, List[Any]]:
     rows = []
     for i, config in enumerate(configs):
         if getattr(config, "pre_hook", None) is not None:
-            raise InvalidArgumentError(f"autotune: configs[{i}] has a pre_hook, which would not be called: let `restore` "
-                                       "name the arrays that need their contents back")
+            raise InvalidArgumentError(
+                f"autotune: configs[{i}] has a pre_hook, which would not be called: let `restore` "
+                "name the arrays that need their contents back"
+            )
         values = config.all_kwargs() if hasattr(config, "all_kwargs") else config
         rows.append(dict(_checks.require(f"autotune: configs[{i}]", values, Mapping[str, Value])))
         if set(rows[i]) != set(rows[0]):
-            raise InvalidArgumentError(f"autotune: configs[{i}] sets {', '.join(rows[i])}, and configs[0] sets "
-                                       f"{', '.join(rows[0])}: let all of them set the same names")
+            raise InvalidArgumentError(
+                f"autotune: configs[{i}] sets {', '.join(rows[i])}, and configs[0] sets "
+                f"{', '.join(rows[0])}: let all of them set the same names"
+            )
     if not rows or not rows[0]:
         raise InvalidArgumentError("autotune: configs needs at least one configuration with a parameter")
     names = tuple(rows[0])
@@ -494,8 +557,9 @@ def _signature(function: Callable) -> inspect.Signature:
     try:
         return inspect.signature(function)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"autotune: {function!r} has no names of parameters ({error}): decorate a "
-                                   "function of Python") from None
+        raise InvalidArgumentError(
+            f"autotune: {function!r} has no names of parameters ({error}): decorate a " "function of Python"
+        ) from None
 
 
 def _name_of(function: Callable) -> str:
@@ -569,23 +633,39 @@ def _declared_arguments(function: Callable) -> Dict[str, Any]:
                 closure = inspect.getclosurevars(plain).nonlocals
                 annotation = eval(annotation, plain.__globals__, dict(closure))
             except Exception as error:
-                raise InvalidArgumentError(f"autotune: '{name}' of {_name_of(function)}: its annotation '{annotation}' cannot "
-                                           f"be read: {error}") from None
+                raise InvalidArgumentError(
+                    f"autotune: '{name}' of {_name_of(function)}: its annotation '{annotation}' cannot "
+                    f"be read: {error}"
+                ) from None
         if inspect.isclass(annotation) and issubclass(annotation, _Buffer):
             annotation = annotation()
         if isinstance(annotation, Constant) or annotation is inspect.Parameter.empty:
-            raise InvalidArgumentError(f"autotune: annotate '{name}' of {_name_of(function)}: xtune.In, xtune.Out or "
-                                       "xtune.InOut for an array, a type such as numpy.int32 for a number")
-        declared[name] = annotation if isinstance(annotation, (_Buffer, Scratch)) else dtype_name(
-            annotation, f"autotune: '{name}' of {_name_of(function)}")
+            raise InvalidArgumentError(
+                f"autotune: annotate '{name}' of {_name_of(function)}: xtune.In, xtune.Out or "
+                "xtune.InOut for an array, a type such as numpy.int32 for a number"
+            )
+        declared[name] = (
+            annotation
+            if isinstance(annotation, (_Buffer, Scratch))
+            else dtype_name(annotation, f"autotune: '{name}' of {_name_of(function)}")
+        )
     return declared
 
 
-def autotune(params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None, *, configs: Optional[Sequence[Any]] = None,
-             grid: Optional[Extents] = None, block: Optional[Extents] = None,
-             key: Union[None, str, Sequence[str]] = None, tune_settings: Optional[Mapping[str, Any]] = None,
-             restore: Union[str, Sequence[str]] = (), prepare: Optional[Callable] = None, timer: str = "auto", version: Optional[str] = None,
-             **definition: Any) -> Callable[[Callable], Any]:
+def autotune(
+    params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None,
+    *,
+    configs: Optional[Sequence[Any]] = None,
+    grid: Optional[Extents] = None,
+    block: Optional[Extents] = None,
+    key: Union[None, str, Sequence[str]] = None,
+    tune_settings: Optional[Mapping[str, Any]] = None,
+    restore: Union[str, Sequence[str]] = (),
+    prepare: Optional[Callable] = None,
+    timer: str = "auto",
+    version: Optional[str] = None,
+    **definition: Any,
+) -> Callable[[Callable], Any]:
     """Tunes a function when it is first called: one that returns a kernel's source, a Triton kernel, or any other.
 
     params: values by name; or configs: a list of configurations (dicts or triton.Configs), exactly which are tried.
@@ -656,12 +736,25 @@ def autotune(params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None,
             others = {name: value for name, value in definition.items() if name != "check"}
             for name in others:
                 if name not in ("constraints", "measure", "metrics", "minimize", "maximize"):
-                    raise InvalidArgumentError(f"autotune() got '{name}', which only a kernel with grid and block takes")
+                    raise InvalidArgumentError(
+                        f"autotune() got '{name}', which only a kernel with grid and block takes"
+                    )
             return (AutotunedTriton if _is_triton(function) else AutotunedFunction)(
-                function, params, key or (), restore=restore, check=definition.get("check"), prepare=prepare, timer=timer,
-                version=version, definition=others, settings=tune_settings or {})
+                function,
+                params,
+                key or (),
+                restore=restore,
+                check=definition.get("check"),
+                prepare=prepare,
+                timer=timer,
+                version=version,
+                definition=others,
+                settings=tune_settings or {},
+            )
         if grid is None or block is None:
-            raise InvalidArgumentError("autotune() needs both grid and block for a kernel, or none of them for a function")
+            raise InvalidArgumentError(
+                "autotune() needs both grid and block for a kernel, or none of them for a function"
+            )
         if prepare is not None:
             raise InvalidArgumentError("autotune() got 'prepare', which only a function without grid and block takes")
         require_known(definition, DEFINITION, "autotune()")

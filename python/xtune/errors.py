@@ -56,13 +56,21 @@ class StoppedError(Error):
 
 class CallbackMistake(BaseException):
     """A callback that cannot be called, or that does not answer: it ends the run instead of making results wrong. Not an
-    Exception, which would fail one configuration. errors.cpp makes an InvalidArgumentError of it, so no user sees it."""
+    Exception, which would fail one configuration. errors.cpp makes an InvalidArgumentError of it, so no user sees it.
+    """
 
 
 _CLASSES = {
     each.kind: each
-    for each in (InvalidSpecError, InvalidArgumentError, UnavailableError, UnsupportedError, NothingValidError,
-                 StorageError, StoppedError)
+    for each in (
+        InvalidSpecError,
+        InvalidArgumentError,
+        UnavailableError,
+        UnsupportedError,
+        NothingValidError,
+        StorageError,
+        StoppedError,
+    )
 }
 
 

@@ -158,8 +158,10 @@ def _reduce_result(native: Any) -> Any:
 
 def _reduce_compiled(native: Any) -> Any:
     """For pickle: another process gets the facts only."""
-    return _Lacking, (UnavailableError, "this CompiledConfig comes from another process, which has its binary: call "
-                                        "xtune.compile_all here")
+    return _Lacking, (
+        UnavailableError,
+        "this CompiledConfig comes from another process, which has its binary: call " "xtune.compile_all here",
+    )
 
 
 # Nothing changes these objects, so copies share them.
@@ -198,7 +200,8 @@ class Result:
 
     # Not fields, so that dataclasses.asdict and repr show only plain data; dataclasses.replace hands them on.
     _native: dataclasses.InitVar[Any] = _Lacking(
-        UnavailableError, "this Result was not made by xtune.tune or Result.load: it has no binary")
+        UnavailableError, "this Result was not made by xtune.tune or Result.load: it has no binary"
+    )
     _compile: dataclasses.InitVar[Any] = None  # (config, checked) -> Kernel; None: from files or another process
 
     def __post_init__(self, _native: Any, _compile: Any) -> None:
@@ -226,8 +229,10 @@ class Result:
         if config is None:
             return self._native.kernel(checked)
         if self._compile is None:
-            raise UnavailableError("this Result was read from a directory or comes from another process, and has only "
-                                   "the winner: call xtune.compile_all for other configurations")
+            raise UnavailableError(
+                "this Result was read from a directory or comes from another process, and has only "
+                "the winner: call xtune.compile_all for other configurations"
+            )
         return self._compile(config, checked)
 
     @property
@@ -256,14 +261,18 @@ class Result:
 
     def __str__(self) -> str:
         if self.winner is None:
-            first = next((f"; the first: {each.outcome}: {each.message}" for each in self.measurements
-                          if each.outcome != "ok"), "")
+            first = next(
+                (f"; the first: {each.outcome}: {each.message}" for each in self.measurements if each.outcome != "ok"),
+                "",
+            )
             if self.counts.get("ok"):
                 first += "; what ran gave the goal no finite value"
             return f"{self.kernel_name}: no configuration passed, of {len(self.measurements)} tried{first}"
         values = " ".join(f"{name}={value}" for name, value in self.winner.config.items())
-        return (f"{self.kernel_name} on {self.device.name}: {values}, {self.winner.time_ms:.4g} ms "
-                f"({len(self.measurements)} of {self.space_size} configurations tried)")
+        return (
+            f"{self.kernel_name} on {self.device.name}: {values}, {self.winner.time_ms:.4g} ms "
+            f"({len(self.measurements)} of {self.space_size} configurations tried)"
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,7 +289,8 @@ class CompiledConfig:
     seconds: float  #: wall-clock seconds; 0: it was compiled before
 
     _native: dataclasses.InitVar[Any] = _Lacking(
-        UnavailableError, "this CompiledConfig was not made by xtune.compile_all: it has no binary")
+        UnavailableError, "this CompiledConfig was not made by xtune.compile_all: it has no binary"
+    )
 
     def __post_init__(self, _native: Any) -> None:
         self.__dict__.update(_native=_native)

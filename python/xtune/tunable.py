@@ -106,14 +106,33 @@ class TensorMap:
     NaN, not as zero.
     """
 
-    def __init__(self, of: str, box: Extents, *, swizzle: Formula = 0, shape: Extents = (), strides: Extents = (),
-                 element_strides: Extents = (), l2_promotion: Formula = 128, interleave: Formula = 0,
-                 dtype: Any = None, tf32: bool = False, nan_outside: bool = False):
+    def __init__(
+        self,
+        of: str,
+        box: Extents,
+        *,
+        swizzle: Formula = 0,
+        shape: Extents = (),
+        strides: Extents = (),
+        element_strides: Extents = (),
+        l2_promotion: Formula = 128,
+        interleave: Formula = 0,
+        dtype: Any = None,
+        tf32: bool = False,
+        nan_outside: bool = False,
+    ):
         self.of = of
         self.view = {
-            "box": extents(box), "swizzle": swizzle, "shape": extents(shape), "strides": extents(strides),
-            "element_strides": extents(element_strides), "l2_promotion": l2_promotion, "interleave": interleave,
-            "dtype": None if dtype is None else dtype_name(dtype), "tf32": tf32, "nan_outside": nan_outside,
+            "box": extents(box),
+            "swizzle": swizzle,
+            "shape": extents(shape),
+            "strides": extents(strides),
+            "element_strides": extents(element_strides),
+            "l2_promotion": l2_promotion,
+            "interleave": interleave,
+            "dtype": None if dtype is None else dtype_name(dtype),
+            "tf32": tf32,
+            "nan_outside": nan_outside,
         }
 
 
@@ -131,8 +150,9 @@ def entry_of(source: str) -> str:
     names = list(dict.fromkeys(re.findall(r"__global__\b[^;{}()]*?\b(\w+)\s*\(", code)))
     if len(names) != 1:
         found = ", ".join(names) if names else "none"
-        raise InvalidArgumentError(f"the source has {len(names)} __global__ functions ({found}): pass name=, the function "
-                                   "to tune")
+        raise InvalidArgumentError(
+            f"the source has {len(names)} __global__ functions ({found}): pass name=, the function " "to tune"
+        )
     return names[0]
 
 
@@ -176,19 +196,35 @@ class Tunable:
     and in functions that use the Tunable.
     """
 
-    def __init__(self, name: Optional[str] = None, source: Optional[str] = None, *,
-                 source_file: Optional[Path] = None, entry: Optional[str] = None,
-                 params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None, problem: Optional[Mapping[str, Value]] = None,
-                 cases: Sequence[Mapping[str, Value]] = (), args: Optional[Mapping[str, Any]] = None,
-                 grid: Optional[Extents] = None, block: Optional[Extents] = None, shared: Optional[Formula] = None,
-                 cluster: Optional[Extents] = None, constraints: Union[str, Callable, Sequence[Union[str, Callable]]] = (), reference: Optional[Callable] = None,
-                 check: Optional[Callable] = None, tolerance: Optional[Sequence[float]] = None,
-                 options: Sequence[str] = (), defines: Optional[Mapping[str, Formula]] = None,
-                 include_dirs: Sequence[Path] = (),
-                 metrics: Optional[Mapping[str, Union[Formula, Callable[..., float]]]] = None,
-                 minimize: Union[None, Goal, Sequence[Goal]] = None, maximize: Union[None, Goal, Sequence[Goal]] = None,
-                 measure: Optional[Mapping[str, Value]] = None, search: Optional[Mapping[str, Value]] = None,
-                 validation: Optional[Mapping[str, Value]] = None):
+    def __init__(
+        self,
+        name: Optional[str] = None,
+        source: Optional[str] = None,
+        *,
+        source_file: Optional[Path] = None,
+        entry: Optional[str] = None,
+        params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None,
+        problem: Optional[Mapping[str, Value]] = None,
+        cases: Sequence[Mapping[str, Value]] = (),
+        args: Optional[Mapping[str, Any]] = None,
+        grid: Optional[Extents] = None,
+        block: Optional[Extents] = None,
+        shared: Optional[Formula] = None,
+        cluster: Optional[Extents] = None,
+        constraints: Union[str, Callable, Sequence[Union[str, Callable]]] = (),
+        reference: Optional[Callable] = None,
+        check: Optional[Callable] = None,
+        tolerance: Optional[Sequence[float]] = None,
+        options: Sequence[str] = (),
+        defines: Optional[Mapping[str, Formula]] = None,
+        include_dirs: Sequence[Path] = (),
+        metrics: Optional[Mapping[str, Union[Formula, Callable[..., float]]]] = None,
+        minimize: Union[None, Goal, Sequence[Goal]] = None,
+        maximize: Union[None, Goal, Sequence[Goal]] = None,
+        measure: Optional[Mapping[str, Value]] = None,
+        search: Optional[Mapping[str, Value]] = None,
+        validation: Optional[Mapping[str, Value]] = None,
+    ):
         if name is None:
             if source is None and source_file is None:
                 raise InvalidArgumentError("Tunable: pass a name, or a source with one __global__ function")
@@ -279,8 +315,10 @@ class Tunable:
         return self.copy()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Tunable cannot be pickled, since it may have functions and arrays of a GPU: make it in each "
-                        "process, for example from Tunable.toml()")
+        raise TypeError(
+            "a Tunable cannot be pickled, since it may have functions and arrays of a GPU: make it in each "
+            "process, for example from Tunable.toml()"
+        )
 
     @property
     def name(self) -> str:
@@ -299,8 +337,13 @@ class Tunable:
         self._native.check_spec()
         return self
 
-    def function(self, timed: Callable[[Dict[str, Value], Dict[str, Value]], float], version: str, device: str = "host",
-                 prepare: Optional[Callable[[Dict[str, Value], Dict[str, Value]], Any]] = None) -> "Tunable":
+    def function(
+        self,
+        timed: Callable[[Dict[str, Value], Dict[str, Value]], float],
+        version: str,
+        device: str = "host",
+        prepare: Optional[Callable[[Dict[str, Value], Dict[str, Value]], Any]] = None,
+    ) -> "Tunable":
         """Tunes a function instead of a kernel: timed(problem, config) returns the milliseconds of what it measured.
 
         It is called once for each sample, in this process, on the thread of tune() and without a time limit. An
@@ -371,13 +414,28 @@ class Tunable:
         self._native.shared(size)
         return self
 
-    def step(self, entry: str, grid: Extents, block: Extents, args: Sequence[str] = (), when: str = "",
-             shared: Formula = "", cluster: Extents = ()) -> "Tunable":
+    def step(
+        self,
+        entry: str,
+        grid: Extents,
+        block: Extents,
+        args: Sequence[str] = (),
+        when: str = "",
+        shared: Formula = "",
+        cluster: Extents = (),
+    ) -> "Tunable":
         """Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster and shared.
 
         args: names of its arguments, in its order; empty: all. when: the step is skipped where this is false."""
-        self._native.step(entry=entry, grid=extents(grid), block=extents(block), args=list(args), when=when,
-                          shared=shared, cluster=extents(cluster))
+        self._native.step(
+            entry=entry,
+            grid=extents(grid),
+            block=extents(block),
+            args=list(args),
+            when=when,
+            shared=shared,
+            cluster=extents(cluster),
+        )
         return self
 
     # Problem and space.
@@ -416,8 +474,9 @@ class Tunable:
         self._native.param_pow2(name, min, max, launch_only)
         return self
 
-    def constraint(self, condition: Union[str, Callable[..., bool]],
-                   names: Optional[Sequence[str]] = None) -> "Tunable":
+    def constraint(
+        self, condition: Union[str, Callable[..., bool]], names: Optional[Sequence[str]] = None
+    ) -> "Tunable":
         """A condition that every configuration must satisfy: an expression, or a callable.
 
         A callable's parameters are names of parameters and problem sizes (names overrides them), or others with a
@@ -457,11 +516,15 @@ class Tunable:
             self._numpy_scalar(name, value)
         elif isinstance(value, (bool, int, float)):
             example = {bool: "bool_", int: "int32", float: "float32"}[type(value)]
-            raise InvalidArgumentError(f"'{name}': pass a NumPy scalar, whose type is the argument's in the kernel, for "
-                                       f"example numpy.{example}({value!r}), or xtune.Scalar")
+            raise InvalidArgumentError(
+                f"'{name}': pass a NumPy scalar, whose type is the argument's in the kernel, for "
+                f"example numpy.{example}({value!r}), or xtune.Scalar"
+            )
         else:
-            raise InvalidArgumentError(f"'{name}': {type(value).__name__} is not an argument of a kernel; pass an array, a "
-                                       "NumPy scalar, In, Out, InOut, Scratch, Scalar, Constant or TensorMap")
+            raise InvalidArgumentError(
+                f"'{name}': {type(value).__name__} is not an argument of a kernel; pass an array, a "
+                "NumPy scalar, In, Out, InOut, Scratch, Scalar, Constant or TensorMap"
+            )
         return self
 
     def _buffer(self, name: str, buffer: _Buffer) -> None:
@@ -471,8 +534,9 @@ class Tunable:
             raise InvalidArgumentError(f"'{name}': pass an array, or a dtype and a shape")
         dtype = dtype_name(buffer.dtype, f"'{name}'") if buffer.dtype is not None else facts.dtype
         if facts is not None and facts.dtype != dtype:
-            raise InvalidArgumentError(f"'{name}' is declared as {dtype}, and its array has elements of {facts.dtype}: "
-                                       "convert it first")
+            raise InvalidArgumentError(
+                f"'{name}' is declared as {dtype}, and its array has elements of {facts.dtype}: " "convert it first"
+            )
         declare = getattr(self._native, buffer._role)
         declare(name, dtype, extents(shape) if shape is not None else list(facts.shape) or [1])
         if not isinstance(buffer, Out) and data is not None:
@@ -481,8 +545,10 @@ class Tunable:
     def _numpy_scalar(self, name: str, value: numpy.generic) -> None:
         dtype = dtype_name(value.dtype, f"'{name}'")
         if isinstance(value, numpy.complexfloating):
-            raise InvalidArgumentError(f"'{name}': {value} is complex: pass xtune.Scalar('{dtype}', 1); the value in a "
-                                       "definition is real, and in a call any")
+            raise InvalidArgumentError(
+                f"'{name}': {value} is complex: pass xtune.Scalar('{dtype}', 1); the value in a "
+                "definition is real, and in a call any"
+            )
         if isinstance(value, numpy.integer):
             if name not in self._problem:
                 self.problem(name, int(value))
@@ -500,7 +566,8 @@ class Tunable:
     def data(self, name: str, data: Any, dtype: Any = None) -> "Tunable":
         """The contents of an argument that is already declared: as the data of In.
 
-        dtype: of what a function returns; needed for a spec from a file. Contents on a GPU are read when a run begins."""
+        dtype: of what a function returns; needed for a spec from a file. Contents on a GPU are read when a run begins.
+        """
         if isinstance(data, str):
             self._native.data_fill(name, _checks.require(f"the data of '{name}'", data, str))
         elif isinstance(data, dict):
@@ -526,8 +593,10 @@ class Tunable:
 
             self._native.data_generate(name, generate)
         else:
-            raise InvalidArgumentError(f"'{name}': {type(data).__name__} is not data; pass an array, a function of the "
-                                       "problem, the path of a .npy file (pathlib.Path), or a word such as \"normal\"")
+            raise InvalidArgumentError(
+                f"'{name}': {type(data).__name__} is not data; pass an array, a function of the "
+                'problem, the path of a .npy file (pathlib.Path), or a word such as "normal"'
+            )
         return self
 
     def kernel_args(self, *names: str) -> "Tunable":
@@ -559,13 +628,29 @@ class Tunable:
         self._native.check(native, label or label_of(function))
         return self
 
-    def reference_kernel(self, entry: str, *, source: str = "", source_file: Path = "", options: Sequence[str] = (),
-                         grid: Extents = (), block: Extents = (), shared: Formula = "",
-                         args: Sequence[str] = ()) -> "Tunable":
+    def reference_kernel(
+        self,
+        entry: str,
+        *,
+        source: str = "",
+        source_file: Path = "",
+        options: Sequence[str] = (),
+        grid: Extents = (),
+        block: Extents = (),
+        shared: Formula = "",
+        args: Sequence[str] = (),
+    ) -> "Tunable":
         """A kernel that computes the same in a simpler way; what is missing is as for the tuned kernel."""
-        self._native.reference_kernel(entry=entry, source=source, source_file=os.fspath(source_file),
-                                      options=list(options), grid=extents(grid), block=extents(block), shared=shared,
-                                      args=list(args))
+        self._native.reference_kernel(
+            entry=entry,
+            source=source,
+            source_file=os.fspath(source_file),
+            options=list(options),
+            grid=extents(grid),
+            block=extents(block),
+            shared=shared,
+            args=list(args),
+        )
         return self
 
     def reference_config(self, **values: Value) -> "Tunable":
@@ -615,8 +700,7 @@ class Tunable:
         self._native.search(key, value)
         return self
 
-    def metric(self, name: str, metric: Union[Formula, Callable[..., float]],
-               label: Optional[str] = None) -> "Tunable":
+    def metric(self, name: str, metric: Union[Formula, Callable[..., float]], label: Optional[str] = None) -> "Tunable":
         """A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9"), or a callable.
 
         A callable's parameters are names that an expression may use (problem sizes, parameters, time_ms, time_s,

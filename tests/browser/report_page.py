@@ -34,9 +34,24 @@ class Browser:
             os.dup2(reading, 3), os.dup2(writing, 4)
 
         self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
-             "--no-first-run", "--disable-background-networking", f"--user-data-dir={profile}", "about:blank"],
-            close_fds=False, preexec_fn=pipes, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                program,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--remote-debugging-pipe",
+                "--no-first-run",
+                "--disable-background-networking",
+                f"--user-data-dir={profile}",
+                "about:blank",
+            ],
+            close_fds=False,
+            preexec_fn=pipes,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_browser)
         os.close(from_browser)
         self.watchdog = threading.Timer(200, self.process.kill)
@@ -87,7 +102,9 @@ class Browser:
         return answer["result"].get("value")
 
     def picture(self, box):
-        return self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={**box, "scale": 1})["data"]
+        return self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={**box, "scale": 1})[
+            "data"
+        ]
 
     def elements(self, selector):
         """The text of these elements as they are now, also without scripts."""
@@ -129,16 +146,23 @@ class ReportPage(unittest.TestCase):
         self.browser.open(self.page)
         self.browser.value("document.fonts.ready.then(() => 1)")
         events = self.browser.events
-        requests = [event["params"]["request"]["url"] for event in events if event.get("method") == "Network.requestWillBeSent"]
+        requests = [
+            event["params"]["request"]["url"] for event in events if event.get("method") == "Network.requestWillBeSent"
+        ]
         self.assertEqual(requests, [self.page.as_uri()])
-        complaints = [event["params"] for event in events
-                      if event.get("method") in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")]
+        complaints = [
+            event["params"]
+            for event in events
+            if event.get("method") in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
+        ]
         self.assertEqual(complaints, [])
 
     def test_an_injected_script_does_not_run(self):
         self.browser.open(self.page)
-        self.browser.value("""(() => { const script = document.createElement("script"); script.textContent = "window.ran = 1";
-document.body.append(script); })()""")
+        self.browser.value(
+            """(() => { const script = document.createElement("script"); script.textContent = "window.ran = 1";
+document.body.append(script); })()"""
+        )
         self.assertIsNone(self.browser.value("window.ran || null"))
 
     def test_a_click_on_a_column_sorts_by_it(self):
@@ -147,36 +171,50 @@ document.body.append(script); })()""")
         times = [text for text in self.browser.value(COLUMN % 1) if text]
         self.browser.value(press)
         self.assertEqual([text for text in self.browser.value(COLUMN % 1) if text], times)
-        self.assertEqual(self.browser.value("""document.querySelector("section.case th[aria-sort=ascending]").textContent"""), "time")
+        self.assertEqual(
+            self.browser.value("""document.querySelector("section.case th[aria-sort=ascending]").textContent"""), "time"
+        )
         self.browser.value(press)
         self.assertEqual([text for text in self.browser.value(COLUMN % 1) if text], times[::-1])
         self.assertEqual(self.browser.value(COLUMN % 1)[-1], "")  # what has no time stays last
 
     def test_the_filter_hides_rows_and_says_how_many_are_left(self):
         self.browser.open(self.page)
-        self.browser.value("""(() => { const input = document.querySelector("section.case input");
-input.value = "block=128 ok"; input.dispatchEvent(new Event("input")); })()""")
+        self.browser.value(
+            """(() => { const input = document.querySelector("section.case input");
+input.value = "block=128 ok"; input.dispatchEvent(new Event("input")); })()"""
+        )
         self.assertEqual(self.browser.value(COLUMN % 6), ["128", "128"])
         self.assertRegex(self.browser.value("""document.querySelector("section.case output").value"""), r"^2 of \d+$")
 
     def test_a_mark_under_the_pointer_says_what_it_is(self):
         self.browser.open(self.page)
-        place = self.browser.value("""(() => { const path = document.querySelector("svg path.dots.ok[data-r]"), svg = path.closest("svg");
+        place = self.browser.value(
+            """(() => { const path = document.querySelector("svg path.dots.ok[data-r]"), svg = path.closest("svg");
 svg.scrollIntoView(); const [x, y] = path.getAttribute("d").match(/[\\d.]+/g).map(Number);
-const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()); return {x: at.x, y: at.y}; })()""")
+const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()); return {x: at.x, y: at.y}; })()"""
+        )
         self.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=place["x"], y=place["y"])
-        self.assertIn("BLOCK=32  UNROLL=1", self.browser.value("""document.querySelector(".tip:not([hidden])").textContent"""))
+        self.assertIn(
+            "BLOCK=32  UNROLL=1", self.browser.value("""document.querySelector(".tip:not([hidden])").textContent""")
+        )
 
     def test_screen_readers_find_names_and_headings(self):
         self.browser.open(self.page)
         nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
-        named = [(node.get("role", {}).get("value"), node.get("name", {}).get("value", "")) for node in nodes if not node.get("ignored")]
+        named = [
+            (node.get("role", {}).get("value"), node.get("name", {}).get("value", ""))
+            for node in nodes
+            if not node.get("ignored")
+        ]
         images = [name for role, name in named if role in ("image", "img")]
         self.assertGreaterEqual(len(images), 6)
         for role, name in named:
             if role in ("image", "img", "table", "button", "searchbox", "region", "columnheader", "rowheader"):
                 self.assertTrue(name or role == "rowheader", role)
-        levels = self.browser.value("""[...document.querySelectorAll("h1,h2,h3,h4,h5,h6")].map((one) => Number(one.localName[1]))""")
+        levels = self.browser.value(
+            """[...document.querySelectorAll("h1,h2,h3,h4,h5,h6")].map((one) => Number(one.localName[1]))"""
+        )
         self.assertEqual(levels[0], 1)
         self.assertTrue(all(b <= a + 1 for a, b in zip(levels, levels[1:])), levels)
 
@@ -186,7 +224,9 @@ const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()); return {x: at
         for _ in range(60):
             for kind in ("keyDown", "keyUp"):
                 self.browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
-            name, outline = self.browser.value("[document.activeElement.localName, getComputedStyle(document.activeElement).outlineStyle]")
+            name, outline = self.browser.value(
+                "[document.activeElement.localName, getComputedStyle(document.activeElement).outlineStyle]"
+            )
             if name != "body":
                 self.assertNotEqual(outline, "none", name)
             reached.add(name)

@@ -17,16 +17,34 @@ from trial import CONFIGS, SRUN, Skip, check, finished, start, run_tests
 
 
 def status(trial, *what):
-    done = subprocess.run([trial.xtune, "status", *what, "--store", str(trial.store), "--format", "json"],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [trial.xtune, "status", *what, "--store", str(trial.store), "--format", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     check(done.returncode == 0, f"status ended with {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)
 
 
 def submit(trial, slurm, *options):
-    done = subprocess.run([trial.xtune, "submit", str(trial.folder / "copy.toml"), "--backend", "host", "--store",
-                           str(trial.store), "--format", "json", *options], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [
+            trial.xtune,
+            "submit",
+            str(trial.folder / "copy.toml"),
+            "--backend",
+            "host",
+            "--store",
+            str(trial.store),
+            "--format",
+            "json",
+            *options,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     check(done.returncode == 0, f"submit ended with {done.returncode}: {done.stderr}")
     answer = json.loads(done.stdout)
     folder = pathlib.Path(answer["folder"])
@@ -36,19 +54,23 @@ def submit(trial, slurm, *options):
 
 def submitted(trial, slurm):
     """A suite through submit: two nodes measure, the merge tells what came of it; paths have spaces and quotes."""
-    trial.store = trial.folder / "the user's \"store\" $HOME"
+    trial.store = trial.folder / 'the user\'s "store" $HOME'
     (trial.folder / "suite.toml").write_text('[[suite]]\nspec = "copy.toml"\ncases = [{ N = 64 }, { N = 32 }]\n')
     os.rename(trial.folder / "copy.toml", trial.folder / "it's.toml")
-    (trial.folder / "copy.toml").write_text(
-        '[[suite]]\nspec = "it\'s.toml"\ncases = [{ N = 64 }, { N = 32 }]\n')
+    (trial.folder / "copy.toml").write_text('[[suite]]\nspec = "it\'s.toml"\ncases = [{ N = 64 }, { N = 32 }]\n')
     answer, folder = submit(trial, slurm, "--nodes", "2", "--", "--time=5")
     results = json.loads((folder / "answers-0.r0.json").read_text())
     check([each["problem"]["N"] for each in results] == [64, 32], f"answers: {results}")
     for each in results:
-        check(trial.is_best(each["best"]["config"], lambda record: record["problem"] == each["problem"]), "another best")
+        check(
+            trial.is_best(each["best"]["config"], lambda record: record["problem"] == each["problem"]), "another best"
+        )
     told = json.loads((folder / "status.json").read_text())
-    check(sorted((each["problem"]["N"], each["done"], each["state"]) for each in told["work"])
-          == [(32, CONFIGS, "done"), (64, CONFIGS, "done")], f"status: {told['work']}")
+    check(
+        sorted((each["problem"]["N"], each["done"], each["state"]) for each in told["work"])
+        == [(32, CONFIGS, "done"), (64, CONFIGS, "done")],
+        f"status: {told['work']}",
+    )
     check(sorted(each["rank"] for each in told["processes"]) == [0, 1], f"processes: {told['processes']}")
     check(not any(each["alive"] for each in told["processes"]), "a process lives on")
     check([each["step"] for each in answer["steps"]] == ["measure", "merge"], f"steps: {answer}")
@@ -58,8 +80,14 @@ def submitted(trial, slurm):
 
 def components(trial, slurm):
     """A heterogeneous job: each process gets a device of its own by the scheduler's variables, in one store."""
-    _, folder = submit(trial, slurm, "--arch-component", "nodes=1,gpus-per-node=2,gres=gpu:h100:2", "--arch-component",
-                       "nodes=1,gpus-per-node=2,gres=gpu:mi300a:2")
+    _, folder = submit(
+        trial,
+        slurm,
+        "--arch-component",
+        "nodes=1,gpus-per-node=2,gres=gpu:h100:2",
+        "--arch-component",
+        "nodes=1,gpus-per-node=2,gres=gpu:mi300a:2",
+    )
     told = json.loads((folder / "status.json").read_text())
     check(len(told["processes"]) == 4, f"processes: {told['processes']}")
     check((folder / "answers-1.r0.json").exists(), "the second component has no answers")
@@ -75,8 +103,10 @@ def mixed(trial, _):
     for path in one.glob("records/*/copy/*.jsonl"):
         # Without what would no longer be right: checksums, and the parts of the keys.
         lines = [json.loads(line) for line in path.read_text().splitlines()]
-        text = "".join(json.dumps({name: value for name, value in line.items() if name not in ("checksum", "key_parts")})
-                       + "\n" for line in lines)
+        text = "".join(
+            json.dumps({name: value for name, value in line.items() if name not in ("checksum", "key_parts")}) + "\n"
+            for line in lines
+        )
         recording.write_text(text.replace(f'"arch": "{path.parent.parent.name}"', '"arch": "gfx942"'))
     replay = ["--backend", "replay", "--recording", str(recording)]
     script = trial.folder / "either.sh"
@@ -84,7 +114,7 @@ def mixed(trial, _):
     script.chmod(0o755)
     plain = [word for word in trial.command("--quiet")]
     at = plain.index("--backend")
-    del plain[at:at + 2]
+    del plain[at : at + 2]
     out = finished(start(SRUN + [str(script)] + plain), "srun")
     decoder, answers = json.JSONDecoder(), []
     while out.strip():
@@ -95,8 +125,10 @@ def mixed(trial, _):
     check(len({answer["device"]["arch"] for answer in answers}) == 2, "one architecture")
     for answer in answers:
         arch = answer["device"]["arch"]
-        check(trial.is_best(answer["best"]["config"], lambda record: record["device"]["arch"] == arch),
-              f"the best is {answer['best']}")
+        check(
+            trial.is_best(answer["best"]["config"], lambda record: record["device"]["arch"] == arch),
+            f"the best is {answer['best']}",
+        )
         check(sum(answer["counts"].values()) == CONFIGS, f"{answer['counts']}")
     check(len(trial.measured()) == 2 * CONFIGS, f"{len(trial.measured())} records of two architectures")
 
@@ -106,14 +138,22 @@ def one_question(trial, slurm):
     trial.slow_down()
     asked, folder = trial.folder / "asked", trial.folder / "bin"
     folder.mkdir()
-    (folder / "squeue").write_text(f"#!/bin/sh\necho \"$*\" >> {asked}\necho 0:15\n")
+    (folder / "squeue").write_text(f'#!/bin/sh\necho "$*" >> {asked}\necho 0:15\n')
     (folder / "squeue").chmod(0o755)
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
-    job = subprocess.Popen(SRUN + ["--export=ALL", *trial.command("--quiet")], stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, text=True, env=environment)
+    job = subprocess.Popen(
+        SRUN + ["--export=ALL", *trial.command("--quiet")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     out, err = job.communicate(timeout=120)
     check(job.returncode == 130, f"srun ended with {job.returncode}: {err}")
-    check(err.count("15.0 s left in the job (squeue)") == 1 and err.count("stopped before the end") == 4, f"they said: {err}")
+    check(
+        err.count("15.0 s left in the job (squeue)") == 1 and err.count("stopped before the end") == 4,
+        f"they said: {err}",
+    )
     check(len(asked.read_text().splitlines()) == 1, f"asked: {asked.read_text()}")
     kept = len(trial.measured())
     check(0 < kept < CONFIGS, f"{kept} were measured")
@@ -138,11 +178,23 @@ def walltime(trial, slurm):
     """A run stops by itself before its job's time is over, asks for another attempt, and that one finishes."""
     trial.slow_down()
     codes, script = trial.folder / "codes", trial.folder / "job.sh"
-    script.write_text("#!/bin/sh\n[ -n \"$SLURM_RESTART_COUNT\" ] || export XTUNE_WALLTIME=15\n"
-                      "srun -n2 --overcommit " + " ".join(trial.command("--quiet", "--requeue")) +
-                      f"\nrc=$?\necho $rc >> {codes}\n[ $rc = 130 ] && sleep 60\nexit $rc\n")
-    job = slurm.ask("sbatch", "--parsable", "-n2", "--requeue", "--overcommit", "--open-mode=append", "-o",
-                    str(trial.folder / "log"), str(script)).strip()
+    script.write_text(
+        '#!/bin/sh\n[ -n "$SLURM_RESTART_COUNT" ] || export XTUNE_WALLTIME=15\n'
+        "srun -n2 --overcommit "
+        + " ".join(trial.command("--quiet", "--requeue"))
+        + f"\nrc=$?\necho $rc >> {codes}\n[ $rc = 130 ] && sleep 60\nexit $rc\n"
+    )
+    job = slurm.ask(
+        "sbatch",
+        "--parsable",
+        "-n2",
+        "--requeue",
+        "--overcommit",
+        "--open-mode=append",
+        "-o",
+        str(trial.folder / "log"),
+        str(script),
+    ).strip()
     wait_for_second_attempt(slurm, job)
     kept = len(trial.measured())
     check(0 < kept < CONFIGS, f"{kept} were measured in the first attempt")
@@ -159,8 +211,18 @@ def lost_node(trial, slurm):
     trial.slow_down()
     script = trial.folder / "job.sh"
     script.write_text("#!/bin/sh\nsrun -N$SLURM_NNODES -n2 --overcommit " + " ".join(trial.command("--quiet")) + "\n")
-    job = slurm.ask("sbatch", "--parsable", "-N2", "-n2", "--requeue", "--overcommit", "--open-mode=append", "-o",
-                    str(trial.folder / "log"), str(script)).strip()
+    job = slurm.ask(
+        "sbatch",
+        "--parsable",
+        "-N2",
+        "-n2",
+        "--requeue",
+        "--overcommit",
+        "--open-mode=append",
+        "-o",
+        str(trial.folder / "log"),
+        str(script),
+    ).strip()
     slurm.wait_for(lambda: len(trial.measured()) >= 4 and len(trial.ranks()) == 2, "two processes at work")
     told = status(trial)
     orphan = next(each["pid"] for each in told["processes"] if each["rank"] == 1)
@@ -180,8 +242,12 @@ def lost_node(trial, slurm):
     merged = trial.folder / "merged"
     for _ in range(2):
         finished(start([trial.xtune, "store", "merge", str(trial.store), "--store", str(merged)]), "merge")
-    lines = lambda store: sorted(line for path in store.glob("records/*/copy/*.jsonl")
-                                 for line in path.read_text().splitlines() if '"outcome"' in line)
+    lines = lambda store: sorted(
+        line
+        for path in store.glob("records/*/copy/*.jsonl")
+        for line in path.read_text().splitlines()
+        if '"outcome"' in line
+    )
     check(len(lines(merged)) == len(set(lines(merged))) == len(lines(trial.store)), "merging twice is not merging once")
     slurm.start_node("n2")
     slurm.ask("scontrol", "update", "nodename=n2", "state=resume")
@@ -194,8 +260,11 @@ def full_disk(trial, slurm):
         raise Skip("only root mounts a small disk")
     trial.slow_down()
     trial.store.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=0755", "tmpfs", str(trial.store)],
-                           stderr=subprocess.PIPE, text=True)
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m,mode=0755", "tmpfs", str(trial.store)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     if mount.returncode != 0:
         raise Skip(f"no small disk here: {mount.stderr.strip()}")
     try:
@@ -218,9 +287,15 @@ def full_disk(trial, slurm):
         trial.check_complete()
     finally:
         slurm.ask("scancel", "--me")
-        slurm.wait_for(lambda: subprocess.run(["umount", str(trial.store)], stderr=subprocess.DEVNULL).returncode == 0,
-                       "the small disk to be idle")
+        slurm.wait_for(
+            lambda: subprocess.run(["umount", str(trial.store)], stderr=subprocess.DEVNULL).returncode == 0,
+            "the small disk to be idle",
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([submitted, bare_environment, components, mixed, one_question, walltime, lost_node, full_disk], __doc__))
+    sys.exit(
+        run_tests(
+            [submitted, bare_environment, components, mixed, one_question, walltime, lost_node, full_disk], __doc__
+        )
+    )

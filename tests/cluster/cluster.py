@@ -52,9 +52,12 @@ def cancelled(trial, slurm):
 def requeued(trial, slurm):
     """At USR1 the processes commit and end; the requeued job finishes the work."""
     script = trial.folder / "job.sh"
-    script.write_text("#!/bin/sh\nsrun -n2 --overcommit " + " ".join(trial.command("--quiet")) +
-                      f"\nrc=$?\necho $rc >> {trial.folder}/codes\n"
-                      "[ $rc = 130 ] && scontrol requeue $SLURM_JOB_ID && sleep 60\nexit $rc\n")
+    script.write_text(
+        "#!/bin/sh\nsrun -n2 --overcommit "
+        + " ".join(trial.command("--quiet"))
+        + f"\nrc=$?\necho $rc >> {trial.folder}/codes\n"
+        "[ $rc = 130 ] && scontrol requeue $SLURM_JOB_ID && sleep 60\nexit $rc\n"
+    )
     slurm.ask("sbatch", "-n2", "--requeue", "--overcommit", "-o", str(trial.folder / "log"), str(script))
     slurm.wait_for(lambda: len(trial.measured()) >= 4, "four measurements")
     slurm.ask("scancel", "--me", "--signal=USR1")

@@ -70,8 +70,13 @@ class Slurm:
         for name in ["state", "spool-n1", "spool-n2"]:
             (self.folder / name).mkdir(parents=True)
         (self.folder / "slurm.conf").write_text(
-            CONFIGURATION.format(host=socket.gethostname().split(".")[0], user=pwd.getpwuid(os.getuid()).pw_name,
-                                 folder=self.folder, ports=free_ports(3)))
+            CONFIGURATION.format(
+                host=socket.gethostname().split(".")[0],
+                user=pwd.getpwuid(os.getuid()).pw_name,
+                folder=self.folder,
+                ports=free_ports(3),
+            )
+        )
         (self.folder / "gres.conf").write_text(GRES.format(folder=self.folder))
         for name in ["nvidia0", "nvidia1", "card0", "card1"]:
             (self.folder / name).symlink_to("/dev/null")
@@ -112,8 +117,9 @@ class Slurm:
         mine = b"SLURM_CONF=" + str(self.folder / "slurm.conf").encode()
         for process in pathlib.Path("/proc").iterdir():
             try:
-                if (process / "comm").read_text().strip() == "slurmstepd" and \
-                        mine in (process / "environ").read_bytes().split(b"\0"):
+                if (process / "comm").read_text().strip() == "slurmstepd" and mine in (
+                    process / "environ"
+                ).read_bytes().split(b"\0"):
                     os.kill(int(process.name), signal.SIGKILL)
             except (OSError, ValueError):
                 pass

@@ -94,8 +94,18 @@ class Trial:
         spec.write_text(spec.read_text().replace("60000", "300000"))
 
     def command(self, *more):
-        return [self.xtune, "run", str(self.folder / "copy.toml"), "--backend", "host", "--store", str(self.store),
-                "--format", "json", *more]
+        return [
+            self.xtune,
+            "run",
+            str(self.folder / "copy.toml"),
+            "--backend",
+            "host",
+            "--store",
+            str(self.store),
+            "--format",
+            "json",
+            *more,
+        ]
 
     def records(self):
         found = []
@@ -119,16 +129,30 @@ class Trial:
         return pids
 
     def best(self):
-        done = subprocess.run([self.xtune, "best", str(self.folder / "copy.toml"), "--backend", "host", "--store",
-                               str(self.store), "--format", "json"], stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(
+            [
+                self.xtune,
+                "best",
+                str(self.folder / "copy.toml"),
+                "--backend",
+                "host",
+                "--store",
+                str(self.store),
+                "--format",
+                "json",
+            ],
+            stdout=subprocess.PIPE,
+            check=True,
+        )
         result = json.loads(done.stdout)
         return (result[0] if isinstance(result, list) else result)["best"]["config"]
 
     def is_best(self, config, counts=lambda record: True):
         """Whether it is BEST; where a machine that was taken away for a while tainted that one's measurement, of those
         that nothing disturbed the one that does the least. counts: which records are about the same question."""
-        clean = {record["config"]["X"] for record in self.records()
-                 if not record.get("tainted") and counts(record)} or {BEST["X"]}
+        clean = {
+            record["config"]["X"] for record in self.records() if not record.get("tainted") and counts(record)
+        } or {BEST["X"]}
         least = min(abs(x - BEST["X"]) for x in clean)
         return config["X"] in clean and abs(config["X"] - BEST["X"]) == least
 

@@ -37,8 +37,17 @@ import tomllib
 import xml.etree.ElementTree
 
 SHELLS = ("", "sh", "bash", "console", "shell")
-SUFFIXES = {"toml": ("toml",), "c++": ("cu", "cpp", "hpp", "cuh"), "cpp": ("cu", "cpp", "hpp", "cuh"), "cuda": ("cu",), "python": ("py",),
-            "yaml": ("yaml", "yml"), "json": ("json",), "csv": ("csv",), "sh": ("sh",)}
+SUFFIXES = {
+    "toml": ("toml",),
+    "c++": ("cu", "cpp", "hpp", "cuh"),
+    "cpp": ("cu", "cpp", "hpp", "cuh"),
+    "cuda": ("cu",),
+    "python": ("py",),
+    "yaml": ("yaml", "yml"),
+    "json": ("json",),
+    "csv": ("csv",),
+    "sh": ("sh",),
+}
 FENCE = re.compile(r"^( *)```([\w+]*)[^\n]*\n(.*?)^\1```", re.M | re.S)
 IN_TEXT = re.compile(r"(?<!`)`(xtune\s+[a-z][^`]*)`(?!`)")
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
@@ -52,13 +61,27 @@ FEW, TWELVE = ("--evals", "2"), ("--evals", "12", "--backend", "host")
 SHOWN = (("check",), ("import", "kernel-tuner"), ("import", "kbench"))
 # What a line of a run is, without what depends on its times: (pattern, replacement), in this order.
 TIME = r"\d[\d.]*( min \d+)? (ns|us|ms|s|min)\b"
-SHAPES = [(r"\n {8}(the device|no clear)", r"\n\1"), (r"(times the time of the best) \([^)]*\)", r"\1"), (r"\n {8,}|\n {2}(?=\(|max abs)", " "),  # wrapped lines
-          (r"(?m)^ *\d+ +" + TIME + r".*(\n {3,5}[A-Z]\w*=.*)*$", "a row"), (r"(?m)^[ -]*-$\n", ""), (r"(?m)^( *# .*?)( +outliers)?( +[A-Z]+)*$", r"\1"),
-          (r"(?m)^(.* valid configurations in " + TIME + ": ).*$", r"\1outcomes"),
-          (r"\[measure\] \w+ allows", "[measure] a key allows"), (r"(\d+) others? (is|are) tied", r"\1 tied"),
-          (r"% (faster|slower) during", "% during"), (r"\bat least ", ""), (TIME, "a time"), (r"\d[\d.]* [KM]iB", "a size"), (r"-?\d[\d.]*", "0"), (r" +", " ")]
+SHAPES = [
+    (r"\n {8}(the device|no clear)", r"\n\1"),
+    (r"(times the time of the best) \([^)]*\)", r"\1"),
+    (r"\n {8,}|\n {2}(?=\(|max abs)", " "),  # wrapped lines
+    (r"(?m)^ *\d+ +" + TIME + r".*(\n {3,5}[A-Z]\w*=.*)*$", "a row"),
+    (r"(?m)^[ -]*-$\n", ""),
+    (r"(?m)^( *# .*?)( +outliers)?( +[A-Z]+)*$", r"\1"),
+    (r"(?m)^(.* valid configurations in " + TIME + ": ).*$", r"\1outcomes"),
+    (r"\[measure\] \w+ allows", "[measure] a key allows"),
+    (r"(\d+) others? (is|are) tied", r"\1 tied"),
+    (r"% (faster|slower) during", "% during"),
+    (r"\bat least ", ""),
+    (TIME, "a time"),
+    (r"\d[\d.]* [KM]iB", "a size"),
+    (r"-?\d[\d.]*", "0"),
+    (r" +", " "),
+]
 # Lines that a run prints only with some times. Others that begin so are of the same kind.
-BY_TIMES = re.compile(r"\.\.\. 0 more|default: (the|a time)|same in all rows:|finals: 0|no clear winner|0 tied|certain:|the device (was|became)|tainted:|problem .*0 records? skipped")
+BY_TIMES = re.compile(
+    r"\.\.\. 0 more|default: (the|a time)|same in all rows:|finals: 0|no clear winner|0 tied|certain:|the device (was|became)|tainted:|problem .*0 records? skipped"
+)
 DEVICE = re.compile(r" on (\S.*) \((\w+), host\)")
 CHANGE = re.compile(r"change\s+`([^`]+)`\s+to\s+`([^`]+)`")
 # Sections of a spec, so that a block with some of them can be completed with the others.
@@ -69,7 +92,7 @@ SECTIONS = {
     "derived": '[derived]\nTHREADS = "BLOCK_M // THREAD_M * (BLOCK_N // THREAD_N)"\n',
     "launch": "[launch]\ngrid = [1]\nblock = [64]\n",
     "args": '[[args]]\nname = "A"\ndtype = "f32"\nshape = ["M", "K"]\n[[args]]\nname = "B"\ndtype = "f32"\nshape = ["K", "N"]\n'
-            '[[args]]\nname = "C"\ndtype = "f32"\nshape = ["M", "N"]\nrole = "out"\n',
+    '[[args]]\nname = "C"\ndtype = "f32"\nshape = ["M", "N"]\nrole = "out"\n',
     "metrics": '[metrics]\nGB_per_s = "4 * M * N / time_s / 1e9"\nTFLOPS = "2 * M * N * K / time_s / 1e12"\n',
 }
 
@@ -82,16 +105,16 @@ class Block:
     """A fenced block of a page, with what the comment before it says."""
 
     def __init__(self, page, match):
-        before = page[:match.start()]
+        before = page[: match.start()]
         self.line = before.count("\n") + 1
         self.language = match[2].lower()
         self.text = re.sub(rf"(?m)^{match[1]}", "", match[3]) if match[1] else match[3]
         paragraph = before.rstrip().rsplit("\n\n", 1)[-1]
         self.only_parsed, self.prints, self.exit, self.file = False, False, 0, None
         marker = list(MARKER.finditer(paragraph))
-        if marker and not paragraph[marker[-1].end():].strip():
+        if marker and not paragraph[marker[-1].end() :].strip():
             self.read_marker(marker[-1][1])
-            paragraph = before[:before.rindex("<!--")].rstrip().rsplit("\n\n", 1)[-1]
+            paragraph = before[: before.rindex("<!--")].rstrip().rsplit("\n\n", 1)[-1]
         self.file = self.file or self.named_in(paragraph)
         self.change = CHANGE.search(paragraph) if self.prints else None
 
@@ -107,7 +130,9 @@ class Block:
             elif name == "file" and value:
                 self.file = value
             else:
-                raise Mistake(f"line {self.line}: unknown word '{word}' in <!-- test: -->; parse, prints, exit=CODE or file=NAME")
+                raise Mistake(
+                    f"line {self.line}: unknown word '{word}' in <!-- test: -->; parse, prints, exit=CODE or file=NAME"
+                )
 
     def named_in(self, paragraph):
         suffixes = "|".join(SUFFIXES.get(self.language, ()))
@@ -129,7 +154,7 @@ class Command:
         self.line, self.words, self.prompted, self.printed = line, words, prompted, []
 
     def is_a(self, *names):
-        return tuple(self.words[:len(names)]) == names
+        return tuple(self.words[: len(names)]) == names
 
 
 def words_after_xtune(text):
@@ -186,7 +211,11 @@ def completed(text, sections, names=()):
     if program and "run" not in sections["process"]:
         text = re.sub(r"(?m)^\[process\]\n", "", text)
         kernel += '[process]\nrun = "true"\n'
-    taken = set(sections) | ({"launch", "args", "kernel"} if program else {"kernel"}) | ({"metrics"} if own_kernel else set())
+    taken = (
+        set(sections)
+        | ({"launch", "args", "kernel"} if program else {"kernel"})
+        | ({"metrics"} if own_kernel else set())
+    )
     parts = {name: part for name, part in SECTIONS.items() if name not in taken}
     if names and "problem" in parts:
         parts["problem"] += "".join(f"{name} = 64\n" for name in names)
@@ -209,7 +238,11 @@ class Page:
             if not (self.folder / each.name).is_symlink():
                 (self.folder / each.name).symlink_to(each)
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(("XTUNE_", "SLURM_"))}
-        self.environment |= {"XTUNE_CACHE_DIR": str(self.folder / "store"), "XTUNE_BUSY": "no", "HOME": str(self.folder)}
+        self.environment |= {
+            "XTUNE_CACHE_DIR": str(self.folder / "store"),
+            "XTUNE_BUSY": "no",
+            "HOME": str(self.folder),
+        }
         self.environment["PATH"] = f"{options.xtune.parent}:{self.environment['PATH']}"
 
     def problem(self, line, text):
@@ -227,9 +260,9 @@ class Page:
             # With as many lines as before, so that places stay right.
             text = FENCE.sub(lambda match: "\n" * match[0].count("\n"), self.text)
             for match in IN_TEXT.finditer(text):
-                self.test_command_in_text(text[:match.start()].count("\n") + 1, match[1].replace("\\|", "|"))
+                self.test_command_in_text(text[: match.start()].count("\n") + 1, match[1].replace("\\|", "|"))
             for match in PICTURE.finditer(self.text):
-                self.test_picture(self.text[:match.start()].count("\n") + 1, self.path.parent / match[1])
+                self.test_picture(self.text[: match.start()].count("\n") + 1, self.path.parent / match[1])
         except Mistake as mistake:
             self.problems.append(f"{self.name}: {mistake}")
         finally:
@@ -246,8 +279,17 @@ class Page:
 
     def xtune(self, words, columns="80"):
         environment = self.environment | {"COLUMNS": columns}
-        return subprocess.run([str(self.options.xtune), *words], cwd=self.folder, env=environment, capture_output=True, text=True,
-                              errors="replace", stdin=subprocess.DEVNULL, timeout=300, check=False)
+        return subprocess.run(
+            [str(self.options.xtune), *words],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            timeout=300,
+            check=False,
+        )
 
     def test_spec(self, block):
         try:
@@ -261,7 +303,10 @@ class Page:
             return None
         result = self.check(name, block, sections)
         if result.returncode != block.exit:
-            self.problem(block.line, f"`xtune check` of this block exits with {result.returncode}, not {block.exit}:\n{last_lines(result)}")
+            self.problem(
+                block.line,
+                f"`xtune check` of this block exits with {result.returncode}, not {block.exit}:\n{last_lines(result)}",
+            )
         return None
 
     def check(self, name, block, sections):
@@ -281,7 +326,9 @@ class Page:
         """A page need not show every source that a spec names."""
         spec = tomllib.loads((self.folder / name).read_text(encoding="utf-8"))
         reference = spec.get("validate", {}).get("reference", {})
-        sources = [table.get("source") for table in (spec.get("kernel", {}), reference if isinstance(reference, dict) else {})]
+        sources = [
+            table.get("source") for table in (spec.get("kernel", {}), reference if isinstance(reference, dict) else {})
+        ]
         for source in sources + spec.get("process", {}).get("sources", []):
             if source and "*" not in source and not (self.folder / source).exists():
                 self.write(source, "")
@@ -304,7 +351,11 @@ class Page:
     def changed(self, change):
         """Makes the change in the page's file that has its text once; the file's name and its text before."""
         for path in sorted(self.folder.glob("*.*")):
-            if path.is_file() and not path.is_symlink() and (text := path.read_text(errors="replace")).count(change[1]) == 1:
+            if (
+                path.is_file()
+                and not path.is_symlink()
+                and (text := path.read_text(errors="replace")).count(change[1]) == 1
+            ):
                 self.write(path.name, text.replace(change[1], change[2]))
                 return path.name, text
         raise Mistake(f"no file of the page has '{change[1]}' once")
@@ -327,8 +378,11 @@ class Page:
         # A page may compile for a GPU whose compiler this machine lacks.
         lacks = result.returncode == UNAVAILABLE and "no usable compiler" in result.stderr
         if result.returncode != expected and not lacks:
-            self.problem(command.line, f"exit code {result.returncode}, not {expected}; <!-- test: parse --> before the block only parses it\n"
-                                       f"  xtune {shlex.join(words)}\n{last_lines(result)}")
+            self.problem(
+                command.line,
+                f"exit code {result.returncode}, not {expected}; <!-- test: parse --> before the block only parses it\n"
+                f"  xtune {shlex.join(words)}\n{last_lines(result)}",
+            )
         elif lacks:
             print(f"skipped: {self.name}:{command.line}: {result.stderr.strip().splitlines()[-1]}")
         elif block.prints:
@@ -340,13 +394,20 @@ class Page:
         printed = {line.strip() for line in (result.stdout + result.stderr).splitlines()}
         for line in command.printed:
             if line.strip() and line.strip() != "..." and "..." not in line and line.strip() not in printed:
-                self.problem(command.line, f"`xtune {shlex.join(command.words)}` does not print this line:\n  {line}\nbut\n{last_lines(result)}")
+                self.problem(
+                    command.line,
+                    f"`xtune {shlex.join(command.words)}` does not print this line:\n  {line}\nbut\n{last_lines(result)}",
+                )
 
     def compare_shapes(self, command, result):
         lacks, more = differences("\n".join(command.printed), result.stdout)
         if lacks or more:
-            self.problem(command.line, f"`xtune {shlex.join(command.words)}`, without numbers:" + "".join(f"\n  shown only:   {line}" for line in lacks)
-                         + "".join(f"\n  printed only: {line}" for line in more))
+            self.problem(
+                command.line,
+                f"`xtune {shlex.join(command.words)}`, without numbers:"
+                + "".join(f"\n  shown only:   {line}" for line in lacks)
+                + "".join(f"\n  printed only: {line}" for line in more),
+            )
 
     def test_picture(self, line, path):
         try:
@@ -378,10 +439,26 @@ def recording():
         for y in params["block_size_y"]:
             for tile in params["tile_size_x"]:
                 time_ms = 1 + abs(x * y - 128) / 64 + tile / 10
-                cache[f"{x},{y},{tile}"] = {"block_size_x": x, "block_size_y": y, "tile_size_x": tile, "time": time_ms,
-                                            "times": [time_ms] * 7, "compile_time": 1000, "benchmark_time": 50}
-    return json.dumps({"device_name": "NVIDIA A100-PCIE-40GB", "kernel_name": "convolution_kernel", "problem_size": [4096, 4096],
-                       "tune_params_keys": list(params), "tune_params": params, "objective": "time", "cache": cache})
+                cache[f"{x},{y},{tile}"] = {
+                    "block_size_x": x,
+                    "block_size_y": y,
+                    "tile_size_x": tile,
+                    "time": time_ms,
+                    "times": [time_ms] * 7,
+                    "compile_time": 1000,
+                    "benchmark_time": 50,
+                }
+    return json.dumps(
+        {
+            "device_name": "NVIDIA A100-PCIE-40GB",
+            "kernel_name": "convolution_kernel",
+            "problem_size": [4096, 4096],
+            "tune_params_keys": list(params),
+            "tune_params": params,
+            "objective": "time",
+            "cache": cache,
+        }
+    )
 
 
 def shape(text):
@@ -400,7 +477,11 @@ def differences(shown, printed):
 
     def missing(of, others):
         kinds = {match[0] for line in others if (match := BY_TIMES.match(line))}
-        return [line for line in of if line not in others and not ((match := BY_TIMES.match(line)) and match[0] not in kinds)]
+        return [
+            line
+            for line in of
+            if line not in others and not ((match := BY_TIMES.match(line)) and match[0] not in kinds)
+        ]
 
     lacks = [line for line in missing(shown, printed) if line != "..."]
     return lacks, [] if "..." in shown else missing(printed, shown)
@@ -418,8 +499,10 @@ class Parser:
         self.program = program
 
     def __call__(self, words):
-        words = words[:words.index("--")] if "submit" in words[:1] and "--" in words else words  # the rest is sbatch's
-        answer = subprocess.run([str(self.program)], input=json.dumps(words) + "\n", capture_output=True, text=True, check=True)
+        words = words[: words.index("--")] if "submit" in words[:1] and "--" in words else words  # the rest is sbatch's
+        answer = subprocess.run(
+            [str(self.program)], input=json.dumps(words) + "\n", capture_output=True, text=True, check=True
+        )
         return answer.stdout.strip()
 
 
@@ -436,8 +519,11 @@ def main():
     options = parser.parse_args()
     options.source, options.xtune = options.source.resolve(), options.xtune.resolve()
     options.parse = Parser(options.parser.resolve())
-    pages = [Page(path, str(path.relative_to(options.source)), options) for path in pages_of(options.source)
-             if options.page in (None, str(path.relative_to(options.source)))]
+    pages = [
+        Page(path, str(path.relative_to(options.source)), options)
+        for path in pages_of(options.source)
+        if options.page in (None, str(path.relative_to(options.source)))
+    ]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         problems = [problem for found in pool.map(Page.test, pages) for problem in found]
     for problem in problems:

@@ -20,7 +20,9 @@ SAVED = ROOT / "benchmarks" / "kernels" / "h200.json"
 
 
 def kernels(*words):
-    return subprocess.run([sys.executable, str(ROOT / "benchmarks" / "kernels.py"), *map(str, words)], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "kernels.py"), *map(str, words)], capture_output=True, text=True
+    )
 
 
 class Picture(unittest.TestCase):
@@ -40,11 +42,19 @@ class Picture(unittest.TestCase):
         return (self.folder / "a.svg").read_text()
 
     def test_the_page_has_the_picture_of_the_saved_results(self):
-        self.assertEqual(self.drawn(SAVED), (ROOT / "docs" / "images" / "kernels.svg").read_text(),
-                         "draw it again: benchmarks/kernels.py --from benchmarks/kernels/h200.json --plot docs/images/kernels.svg")
+        self.assertEqual(
+            self.drawn(SAVED),
+            (ROOT / "docs" / "images" / "kernels.svg").read_text(),
+            "draw it again: benchmarks/kernels.py --from benchmarks/kernels/h200.json --plot docs/images/kernels.svg",
+        )
 
     def test_a_bar_ends_at_the_ratio_to_the_fastest_library(self):
-        result = {"kernel": "k", "problem": {"M": 2, "N": 3, "TYPE": "f32"}, "ours_ms": 1, "others_ms": {"slow": 9, "fast": 2}}
+        result = {
+            "kernel": "k",
+            "problem": {"M": 2, "N": 3, "TYPE": "f32"},
+            "ours_ms": 1,
+            "others_ms": {"slow": 9, "fast": 2},
+        }
         picture = self.drawn(self.saved("a.json", [result, result | {"problem": {}, "ours_ms": 4, "label": "a < b"}]))
         bars = re.findall(r'<rect class="(\w+)" x="([\d.]+)" y="\d+" width="([\d.]+)"', picture)
         self.assertEqual([kind for kind, _, _ in bars], ["faster", "slower"])
@@ -75,20 +85,32 @@ class Picture(unittest.TestCase):
 
     def test_wrong_values_are_reported_with_their_place(self):
         right = {"kernel": "k", "problem": {"N": 3}, "ours_ms": 1, "others_ms": {"other": 2}}
-        for change, words in [({"ours_ms": "fast"}, "results[1].ours_ms is 'fast', and a positive number is needed"),
-                              ({"ours_ms": -1}, "results[1].ours_ms is '-1'"), ({"ours_ms": float("nan")}, "results[1].ours_ms is 'nan'"),
-                              ({"others_ms": {"other": float("inf")}}, "results[1].others_ms.other is 'inf'"),
-                              ({"others_ms": [1]}, "results[1].others_ms is '[1]', and an object is needed"),
-                              ({"problem": "N"}, "results[1].problem is 'N'"), ({"kernel": 7}, "results[1].kernel is '7', and a text is needed"),
-                              ({"config": 5}, "results[1].config is '5'"), ({"label": 5}, "results[1].label is '5'"),
-                              ({"bytes": "x"}, "results[1].bytes is 'x', and a number is needed"), ({"rate": []}, "results[1].rate"),
-                              ({"speed": 1}, "results[1] has an unknown member 'speed'")]:
+        for change, words in [
+            ({"ours_ms": "fast"}, "results[1].ours_ms is 'fast', and a positive number is needed"),
+            ({"ours_ms": -1}, "results[1].ours_ms is '-1'"),
+            ({"ours_ms": float("nan")}, "results[1].ours_ms is 'nan'"),
+            ({"others_ms": {"other": float("inf")}}, "results[1].others_ms.other is 'inf'"),
+            ({"others_ms": [1]}, "results[1].others_ms is '[1]', and an object is needed"),
+            ({"problem": "N"}, "results[1].problem is 'N'"),
+            ({"kernel": 7}, "results[1].kernel is '7', and a text is needed"),
+            ({"config": 5}, "results[1].config is '5'"),
+            ({"label": 5}, "results[1].label is '5'"),
+            ({"bytes": "x"}, "results[1].bytes is 'x', and a number is needed"),
+            ({"rate": []}, "results[1].rate"),
+            ({"speed": 1}, "results[1] has an unknown member 'speed'"),
+        ]:
             with self.assertRaises(ValueError) as raised:
                 common.Result.of(right | change, "results[1]")
             self.assertIn(words, str(raised.exception))
-        self.assert_refused("results[1].ours_ms is '-1'", "--from", self.saved("a.json", [right, right | {"ours_ms": -1}]))
-        for text, words in [('{"device": "GPU", "copy_GB_per_s": 0, "results": []}', "copy_GB_per_s is '0'"), ("[]", "the file is '[]'"),
-                            ('{"results": [{}]}', "results[0] has no kernel"), ("[" * 100000, "too deep")]:
+        self.assert_refused(
+            "results[1].ours_ms is '-1'", "--from", self.saved("a.json", [right, right | {"ours_ms": -1}])
+        )
+        for text, words in [
+            ('{"device": "GPU", "copy_GB_per_s": 0, "results": []}', "copy_GB_per_s is '0'"),
+            ("[]", "the file is '[]'"),
+            ('{"results": [{}]}', "results[0] has no kernel"),
+            ("[" * 100000, "too deep"),
+        ]:
             (self.folder / "b.json").write_text(text)
             self.assert_refused(words, "--from", self.folder / "b.json")
 
@@ -104,8 +126,12 @@ class Picture(unittest.TestCase):
     def test_what_cannot_be_drawn_is_refused(self):
         alone = self.saved("a.json", [{"kernel": "k", "problem": {}, "ours_ms": 1, "others_ms": {}}])
         (self.folder / "b.json").write_text('{"device": "GPU"}')
-        for files, words in [([alone], "so there is no ratio to draw"), ([self.folder / "b.json"], "Name a file that --save has written"),
-                             ([self.folder / "none.json"], "No such file"), ([alone, self.saved("c.json", [], "other")], "results of other")]:
+        for files, words in [
+            ([alone], "so there is no ratio to draw"),
+            ([self.folder / "b.json"], "Name a file that --save has written"),
+            ([self.folder / "none.json"], "No such file"),
+            ([alone, self.saved("c.json", [], "other")], "results of other"),
+        ]:
             done = kernels(*(word for file in files for word in ("--from", file)), "--plot", self.folder / "a.svg")
             self.assertEqual(done.returncode, 1)
             self.assertIn(words, done.stderr)
@@ -122,7 +148,9 @@ class Cases(unittest.TestCase):
         """(kernel, problem) of the groups whose modules do not import PyTorch."""
         for group in ("gemm", "attention", "rows", "stencils"):
             module = importlib.import_module(group)
-            found = [(module.kernel_of(case), case.problem if hasattr(case, "problem") else case[1]) for case in module.CASES]
+            found = [
+                (module.kernel_of(case), case.problem if hasattr(case, "problem") else case[1]) for case in module.CASES
+            ]
             self.assertEqual({kernel for kernel, _ in found}, set(self.program.GROUPS[group]))
             yield from found
 
@@ -151,13 +179,25 @@ class Cases(unittest.TestCase):
         def fails():
             raise ImportError("not here\nmore")
 
-        libraries = {"missing": fails, "wrong": lambda: (int, lambda result: 0.5), "none": lambda: (int, lambda result: float("nan")),
-                     "right": lambda: (int, lambda result: 1e-6), "own": lambda: (int, None)}
-        with unittest.mock.patch.object(common, "time_torch", lambda torch, call, fills: 2.0), unittest.mock.patch.object(common, "note") as note:
+        libraries = {
+            "missing": fails,
+            "wrong": lambda: (int, lambda result: 0.5),
+            "none": lambda: (int, lambda result: float("nan")),
+            "right": lambda: (int, lambda result: 1e-6),
+            "own": lambda: (int, None),
+        }
+        with unittest.mock.patch.object(
+            common, "time_torch", lambda torch, call, fills: 2.0
+        ), unittest.mock.patch.object(common, "note") as note:
             self.assertEqual(common.library_times(None, "here", libraries), {"right": 2.0, "own": 2.0})
-        self.assertEqual([call.args[0] for call in note.call_args_list],
-                         ["here: missing does not run: not here", "here: wrong is not counted: its result differs by 0.5 of its norm",
-                          "here: none is not counted: its result differs by nan of its norm"])
+        self.assertEqual(
+            [call.args[0] for call in note.call_args_list],
+            [
+                "here: missing does not run: not here",
+                "here: wrong is not counted: its result differs by 0.5 of its norm",
+                "here: none is not counted: its result differs by nan of its norm",
+            ],
+        )
 
 
 if __name__ == "__main__":

@@ -101,8 +101,18 @@ class Campaign:
         environment[MARK] = str(self.folder)
         for other in ("XTUNE_TMP_DIR", "XTUNE_DISABLE_CACHE", "XTUNE_LOG"):
             environment.pop(other, None)
-        command = [str(self.options.xtune), "run", str(spec), "--backend", self.options.backend, "--store", str(store),
-                   "--format", "json", "--quiet"]
+        command = [
+            str(self.options.xtune),
+            "run",
+            str(spec),
+            "--backend",
+            self.options.backend,
+            "--store",
+            str(store),
+            "--format",
+            "json",
+            "--quiet",
+        ]
         with open(self.folder / f"{name}.json", "wb") as out, open(self.folder / f"{name}.txt", "wb") as err:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
         return self.process
@@ -164,8 +174,11 @@ class Campaign:
             known, workers = self.kill(process, store)
             workers_seen += workers
             self.check_kept(known, store, f"after kill {turn}")
-            print(f"kill {turn} with {count_records(store)} records, {count_compiled(store)} artifacts and "
-                  f"{workers} other processes", flush=True)
+            print(
+                f"kill {turn} with {count_records(store)} records, {count_compiled(store)} artifacts and "
+                f"{workers} other processes",
+                flush=True,
+            )
         self.failures.check(workers_seen > 0, "no kill came while there were workers: nothing was tested")
         torn = sum(not file.read_bytes().endswith(b"\n") for file in store.glob("records/*/*/*.jsonl"))
         abandoned = len(list((self.folder / "tmp").iterdir()))
@@ -196,8 +209,12 @@ class Campaign:
             if self.failures.check(right, f"ID={number} ({fault}): {seen}"):
                 counts[fault] += 1
         self.failures.check(sum(result["counts"].values()) == self.options.configs, f"counts: {result['counts']}")
-        print(f"right outcomes: {sum(counts.values())} of {self.options.configs} (" +
-              ", ".join(f"{count} {fault}" for fault, count in sorted(counts.items())) + ")", flush=True)
+        print(
+            f"right outcomes: {sum(counts.values())} of {self.options.configs} ("
+            + ", ".join(f"{count} {fault}" for fault, count in sorted(counts.items()))
+            + ")",
+            flush=True,
+        )
 
     def check_nothing_left(self, store):
         self.failures.check(not processes_of(self.folder), f"processes are left: {processes_of(self.folder)}")
@@ -225,12 +242,18 @@ class Campaign:
         clean = self.result(self.start(spec, clean_store, "clean"), "clean")
         self.failures.check(set(clean["counts"]) <= {"ok", "pruned"}, f"without faults: {clean['counts']}")
         best, clean_best = result["best"]["config"]["ID"], clean["best"]["config"]["ID"]
-        self.failures.check(best == clean_best == self.plan.best,
-                            f"the best is ID={best}, without faults ID={clean_best}, made to be ID={self.plan.best}")
-        print(f"best: ID={best} in {result['best']['time_ms']:.4g} ms, without faults ID={clean_best} in "
-              f"{clean['best']['time_ms']:.4g} ms")
-        print(f"{middle - start:.1f} s with faults and {self.options.kills} kills, {time.monotonic() - middle:.1f} s "
-              "without")
+        self.failures.check(
+            best == clean_best == self.plan.best,
+            f"the best is ID={best}, without faults ID={clean_best}, made to be ID={self.plan.best}",
+        )
+        print(
+            f"best: ID={best} in {result['best']['time_ms']:.4g} ms, without faults ID={clean_best} in "
+            f"{clean['best']['time_ms']:.4g} ms"
+        )
+        print(
+            f"{middle - start:.1f} s with faults and {self.options.kills} kills, {time.monotonic() - middle:.1f} s "
+            "without"
+        )
         return 1 if self.failures.found else 0
 
 

@@ -25,7 +25,18 @@ import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-KEYS = {"spec", "problems", "mutant_problems", "configs", "mutants", "compile_problems", "compile_archs", "space_problems", "refused_problems", "amd_configs"}
+KEYS = {
+    "spec",
+    "problems",
+    "mutant_problems",
+    "configs",
+    "mutants",
+    "compile_problems",
+    "compile_archs",
+    "space_problems",
+    "refused_problems",
+    "amd_configs",
+}
 MUTANT_KEYS = {"what", "file", "text", "with", "configs", "quick", "sanitize", "amd"}
 NOTHING_VALID, UNAVAILABLE = 3, 4
 ARCHS = ["sm_90a", "gfx90a"]
@@ -79,8 +90,10 @@ def write_mutants(path, mutants):
     for number, mutant in mutants:
         text = mutant["text"]
         if source.count(text) != 1:
-            raise Failure(f"{path.name}: the text of the mutant '{mutant['what']}' occurs {source.count(text)} times, not once. Write the "
-                          f"mutant for the current source:\n{text}")
+            raise Failure(
+                f"{path.name}: the text of the mutant '{mutant['what']}' occurs {source.count(text)} times, not once. Write the "
+                f"mutant for the current source:\n{text}"
+            )
         copy = path.with_name(f"{path.stem}_mutant_{number}{path.suffix}")
         copy.write_text(source.replace(text, mutant["with"]))
         choices.append(f'#{"elif" if choices else "if"} MUTANT == {number}\n#include "{copy.name}"\n')
@@ -103,7 +116,11 @@ class Trial:
 
     def write_spec(self, problems, configs):
         """configs: parameter values, all with the same names. Returns the spec's path."""
-        spec = {key: value for key, value in self.spec.items() if key not in ("on", "cases", "candidates", "search", "space", "measure")}
+        spec = {
+            key: value
+            for key, value in self.spec.items()
+            if key not in ("on", "cases", "candidates", "search", "space", "measure")
+        }
         default = spec.get("problem", {})
         spec["problem"] = default | problems[0]
         spec["cases"] = problems
@@ -116,7 +133,9 @@ class Trial:
             params[name] = {"values": values, "compile_time": compiled}
         spec["space"] = {"configs": "configs.csv"}
         spec["space.params"] = params
-        spec["measure"] = MEASURE | {key: value for key, value in self.spec.get("measure", {}).items() if key == "timeout_s"}
+        spec["measure"] = MEASURE | {
+            key: value for key, value in self.spec.get("measure", {}).items() if key == "timeout_s"
+        }
         if self.options.timeout_s:
             spec["measure"]["timeout_s"] = self.options.timeout_s
         spec["search"] = {"strategy": "exhaustive"}
@@ -136,8 +155,19 @@ class Trial:
         shutil.rmtree(store, ignore_errors=True)
         if self.arch:
             return self.validated(store, problems, configs)
-        command = [self.options.xtune, "run", str(self.write_spec(problems, configs)), "--backend", self.options.backend, "--store",
-                   str(store), "--format", "json", "--quiet", *(["--sanitize"] if sanitize else [])]
+        command = [
+            self.options.xtune,
+            "run",
+            str(self.write_spec(problems, configs)),
+            "--backend",
+            self.options.backend,
+            "--store",
+            str(store),
+            "--format",
+            "json",
+            "--quiet",
+            *(["--sanitize"] if sanitize else []),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         found = {}
         for file in store.glob("records/*/*/*.jsonl"):
@@ -146,24 +176,41 @@ class Trial:
                 if "outcome" in record:
                     found[json.dumps([record["problem"], record["config"]], sort_keys=True)] = record
         if len(found) != len(problems) * len(configs):
-            raise Failure(f"{len(found)} of {len(problems)} x {len(configs)} configurations have a record:\n{done.stdout}\n{done.stderr}")
+            raise Failure(
+                f"{len(found)} of {len(problems)} x {len(configs)} configurations have a record:\n{done.stdout}\n{done.stderr}"
+            )
         return list(found.values())
-
 
     def validated(self, store, problems, configs):
         """The result of each configuration and problem on an emulated GPU."""
-        command = [self.options.xtune, "validate", str(self.write_spec(problems, configs)), "--all", "--arch", self.arch, "--store",
-                   str(store), "--format", "json", "--quiet"]
+        command = [
+            self.options.xtune,
+            "validate",
+            str(self.write_spec(problems, configs)),
+            "--all",
+            "--arch",
+            self.arch,
+            "--store",
+            str(store),
+            "--format",
+            "json",
+            "--quiet",
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode == UNAVAILABLE:
             raise Skipped(done.stderr.strip())
         if done.returncode not in (0, NOTHING_VALID):
             raise Failure(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         cases = json.loads(done.stdout)
-        records = [row | {"problem": case["problem"]} for case in (cases if isinstance(cases, list) else [cases])
-                   for row in case["configurations"]]
+        records = [
+            row | {"problem": case["problem"]}
+            for case in (cases if isinstance(cases, list) else [cases])
+            for row in case["configurations"]
+        ]
         if len(records) != len(problems) * len(configs):
-            raise Failure(f"{len(records)} of {len(problems)} x {len(configs)} configurations have a result:\n{done.stderr}")
+            raise Failure(
+                f"{len(records)} of {len(problems)} x {len(configs)} configurations have a result:\n{done.stderr}"
+            )
         return records
 
 
@@ -174,7 +221,11 @@ def described(record):
 
 def pins(problem):
     """The options -D of a problem."""
-    return [word for name, value in problem.items() for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")]
+    return [
+        word
+        for name, value in problem.items()
+        for word in ("-D", f"{name}={str(value).lower() if isinstance(value, bool) else value}")
+    ]
 
 
 def test_space(trial):
@@ -184,10 +235,15 @@ def test_space(trial):
     targets = [["--backend", "host"], *(["--arch", arch] for arch in trial.table.get("compile_archs", ARCHS))]
     for problem, code in expected:
         for target in targets:
-            done = subprocess.run([trial.options.xtune, "check", str(ROOT / "configs" / trial.table["spec"]), *target, *pins(problem)],
-                                  capture_output=True, text=True)
+            done = subprocess.run(
+                [trial.options.xtune, "check", str(ROOT / "configs" / trial.table["spec"]), *target, *pins(problem)],
+                capture_output=True,
+                text=True,
+            )
             if done.returncode not in (code, UNAVAILABLE):
-                raise Failure(f"{' '.join(pins(problem))} for {target[1]}: exit code {done.returncode}, not {code}\n{done.stdout}\n{done.stderr}")
+                raise Failure(
+                    f"{' '.join(pins(problem))} for {target[1]}: exit code {done.returncode}, not {code}\n{done.stdout}\n{done.stderr}"
+                )
     return f"{len(expected)} problems have configurations, or none, as expected"
 
 
@@ -212,7 +268,9 @@ def tried_mutants(trial):
     if not mutants:
         raise Failure("the table has no [[mutants]]")
     if trial.arch.startswith("gfx"):
-        mutants = [(number, mutant) for number, mutant in mutants if mutant.get("amd", True) and not mutant.get("sanitize")]
+        mutants = [
+            (number, mutant) for number, mutant in mutants if mutant.get("amd", True) and not mutant.get("sanitize")
+        ]
     if trial.options.no_sanitize:
         mutants = [(number, mutant) for number, mutant in mutants if not mutant.get("sanitize")]
     quick = [(number, mutant) for number, mutant in mutants if mutant.get("quick")]
@@ -224,10 +282,16 @@ def mutant_problems(trial, mutants, sanitize):
     configs = trial.table["configs"]
     runs = [(number, index) for number, mutant in mutants for index in mutant.get("configs", [0])]
     runs += [(0, index) for index in sorted({index for _, index in runs})]
-    records = trial.records(trial.table.get("mutant_problems", trial.table["problems"][:1]),
-                            [{"MUTANT": number} | configs[index] for number, index in runs], sanitize)
-    problems = [f"the kernel without a mistake: {described(record)}"
-                for record in records if record["config"]["MUTANT"] == 0 and record["outcome"] != "ok"]
+    records = trial.records(
+        trial.table.get("mutant_problems", trial.table["problems"][:1]),
+        [{"MUTANT": number} | configs[index] for number, index in runs],
+        sanitize,
+    )
+    problems = [
+        f"the kernel without a mistake: {described(record)}"
+        for record in records
+        if record["config"]["MUTANT"] == 0 and record["outcome"] != "ok"
+    ]
     for number, mutant in mutants:
         bad = [record for record in records if record["config"]["MUTANT"] == number and record["outcome"] != "ok"]
         if any(record["outcome"] == "compile_failed" for record in bad):
@@ -245,7 +309,10 @@ def test_mutants(trial):
     mutants = tried_mutants(trial)
     standard = "kernels/" + trial.spec["kernel"]["source"].split("kernels/")[1]
     for name in sorted({mutant.get("file", standard) for _, mutant in mutants}):
-        write_mutants(trial.folder / name, [(number, mutant) for number, mutant in mutants if mutant.get("file", standard) == name])
+        write_mutants(
+            trial.folder / name,
+            [(number, mutant) for number, mutant in mutants if mutant.get("file", standard) == name],
+        )
     problems = []
     for sanitize in (False, True):
         chosen = [(number, mutant) for number, mutant in mutants if mutant.get("sanitize", False) == sanitize]
@@ -278,9 +345,25 @@ def test_compile(trial):
     for number, arch in enumerate(compile_archs(trial)):
         # The other types of the elements are compiled for the first architecture, or where it is asked for.
         for problem in problems[:1] if number > 0 and not trial.options.compile_for else problems:
-            done = subprocess.run([trial.options.xtune, "compile", str(ROOT / "configs" / trial.table["spec"]), "--arch", arch, "--limit", "1",
-                                   "--quiet", "--compiler", trial.options.compiler, "--store", str(trial.folder / "store"), *pins(problem)],
-                                  capture_output=True, text=True)
+            done = subprocess.run(
+                [
+                    trial.options.xtune,
+                    "compile",
+                    str(ROOT / "configs" / trial.table["spec"]),
+                    "--arch",
+                    arch,
+                    "--limit",
+                    "1",
+                    "--quiet",
+                    "--compiler",
+                    trial.options.compiler,
+                    "--store",
+                    str(trial.folder / "store"),
+                    *pins(problem),
+                ],
+                capture_output=True,
+                text=True,
+            )
             if done.returncode == UNAVAILABLE:
                 compiled.append(f"no compiler for {arch}")
                 break
@@ -288,7 +371,9 @@ def test_compile(trial):
                 compiled.append(f"nothing to compile for {arch}")
                 break
             if done.returncode != 0 or f"{arch}: 1 of 1 compiled" not in done.stdout:
-                raise Failure(f"{' '.join(pins(problem))} for {arch}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+                raise Failure(
+                    f"{' '.join(pins(problem))} for {arch}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+                )
         else:
             compiled.append(f"compiles for {arch}")
     return ", ".join(compiled) or "compiles for none of these architectures"
@@ -300,7 +385,10 @@ def runs_of(options):
         if not options.arch or part not in ("right", "mutants"):
             yield from ((name, part, "") for name in options.tables)
             continue
-        runs = [[(name, part, arch) for arch in options.arch if amd_configs(read_table(name), arch)] for name in options.tables]
+        runs = [
+            [(name, part, arch) for arch in options.arch if amd_configs(read_table(name), arch)]
+            for name in options.tables
+        ]
         runs = [archs for archs in runs if archs]
         if options.share and part == "right":
             yield from (archs[number % len(archs)] for number, archs in enumerate(runs))
@@ -325,12 +413,30 @@ def main():
     parser.add_argument("--part", choices=PARTS, action="append")
     parser.add_argument("--all", action="store_true", help="try all mutants, not only the quick ones")
     parser.add_argument("--backend", default="host", help="run the parts right and mutants on this backend")
-    parser.add_argument("--arch", default=[], type=lambda names: names.split(","), help="run these parts on these AMD GPUs, emulated if they are not here, without measuring; tables that are not for AMD GPUs are skipped")
-    parser.add_argument("--share", action="store_true", help="run a share of the part right on these GPUs: one configuration and problem of each table on one of them; the environment variable XTUNE_EMULATED_ALL=1 changes this to everything on each")
-    parser.add_argument("--compile-for", metavar="ARCH", action="append", help="compile for this architecture instead of the table's, where the kernel can; may be repeated")
+    parser.add_argument(
+        "--arch",
+        default=[],
+        type=lambda names: names.split(","),
+        help="run these parts on these AMD GPUs, emulated if they are not here, without measuring; tables that are not for AMD GPUs are skipped",
+    )
+    parser.add_argument(
+        "--share",
+        action="store_true",
+        help="run a share of the part right on these GPUs: one configuration and problem of each table on one of them; the environment variable XTUNE_EMULATED_ALL=1 changes this to everything on each",
+    )
+    parser.add_argument(
+        "--compile-for",
+        metavar="ARCH",
+        action="append",
+        help="compile for this architecture instead of the table's, where the kernel can; may be repeated",
+    )
     parser.add_argument("--no-sanitize", action="store_true", help="leave out mutants that need --sanitize")
-    parser.add_argument("--timeout-s", type=float, metavar="SECONDS", help="a configuration's limit, instead of the spec's")
-    parser.add_argument("--compiler", default="auto", help="compile for AMD GPUs with this compiler: auto, hiprtc or clang")
+    parser.add_argument(
+        "--timeout-s", type=float, metavar="SECONDS", help="a configuration's limit, instead of the spec's"
+    )
+    parser.add_argument(
+        "--compiler", default="auto", help="compile for AMD GPUs with this compiler: auto, hiprtc or clang"
+    )
     parser.add_argument("tables", nargs="+", metavar="TABLE")
     options = parser.parse_args()
     if options.backend == "host" and not options.arch:

@@ -35,11 +35,25 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 
 # The packages that cmake/install-deps installs on Debian, and their names in Spack. Spack provides the compiler.
 IN_SPACK = {
-    "g++": "cxx", "cmake": "cmake", "ninja-build": "ninja", "nlohmann-json3-dev": "nlohmann-json", "libcli11-dev": "cli11",
-    "libtomlplusplus-dev": "tomlplusplus", "libfmt-dev": "fmt", "libuv1-dev": "libuv", "libcrypto++-dev": "cryptopp",
-    "zlib1g-dev": "zlib-api", "libsqlite3-dev": "sqlite", "libboost-context-dev": "boost", "libeigen3-dev": "eigen",
-    "python3-yaml": "py-pyyaml", "libtrilinos-kokkos-dev": "kokkos", "libnanoflann-dev": "nanoflann", "libre2-dev": "re2",
-    "doctest-dev": "doctest", "python3": "python",
+    "g++": "cxx",
+    "cmake": "cmake",
+    "ninja-build": "ninja",
+    "nlohmann-json3-dev": "nlohmann-json",
+    "libcli11-dev": "cli11",
+    "libtomlplusplus-dev": "tomlplusplus",
+    "libfmt-dev": "fmt",
+    "libuv1-dev": "libuv",
+    "libcrypto++-dev": "cryptopp",
+    "zlib1g-dev": "zlib-api",
+    "libsqlite3-dev": "sqlite",
+    "libboost-context-dev": "boost",
+    "libeigen3-dev": "eigen",
+    "python3-yaml": "py-pyyaml",
+    "libtrilinos-kokkos-dev": "kokkos",
+    "libnanoflann-dev": "nanoflann",
+    "libre2-dev": "re2",
+    "doctest-dev": "doctest",
+    "python3": "python",
 }
 
 
@@ -148,8 +162,16 @@ class Licence(unittest.TestCase):
         self.assertEqual(text_of("LICENSE"), COMMON_LICENSE.read_text())
 
     def test_build_and_packaging_files_name_it(self):
-        files = [ROOT / "CMakeLists.txt", ROOT / "Makefile", ROOT / "cmake/install-deps", RECIPE, ROOT / "packaging/Dockerfile",
-                 ROOT / "packaging/lmod/xtune.lua.in", ROOT / "packaging/spack/repo.yaml", *(ROOT / "cmake").glob("*.cmake")]
+        files = [
+            ROOT / "CMakeLists.txt",
+            ROOT / "Makefile",
+            ROOT / "cmake/install-deps",
+            RECIPE,
+            ROOT / "packaging/Dockerfile",
+            ROOT / "packaging/lmod/xtune.lua.in",
+            ROOT / "packaging/spack/repo.yaml",
+            *(ROOT / "cmake").glob("*.cmake"),
+        ]
         for path in files:
             self.assertIn(SPDX, path.read_text()[:200], path)
 
@@ -159,8 +181,10 @@ class Licence(unittest.TestCase):
         self.assertIn("\nlicense: Apache-2.0\n", text_of("CITATION.cff"))
 
     def test_the_debs_copyright_file_has_the_paragraphs_of_dep_5(self):
-        paragraphs = [dict(re.findall(r"^([A-Z][\w-]*): *(.*)$", paragraph, re.MULTILINE))
-                      for paragraph in re.split(r"\n\n+", text_of("packaging/debian/copyright").strip())]
+        paragraphs = [
+            dict(re.findall(r"^([A-Z][\w-]*): *(.*)$", paragraph, re.MULTILINE))
+            for paragraph in re.split(r"\n\n+", text_of("packaging/debian/copyright").strip())
+        ]
         self.assertEqual(paragraphs[0]["Format"], "https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/")
         files, licences = paragraphs[1], {paragraph["License"] for paragraph in paragraphs if "License" in paragraph}
         self.assertEqual(files["Files"], "*")
@@ -176,8 +200,24 @@ class PublicFiles(unittest.TestCase):
         self.assertEqual(citation["cff-version"], "1.2.0")
         for key in ("message", "title", "authors"):
             self.assertTrue(citation[key], key)
-        known = {"cff-version", "message", "title", "abstract", "type", "authors", "version", "date-released", "license",
-                 "keywords", "repository-code", "url", "doi", "identifiers", "contact", "references"}
+        known = {
+            "cff-version",
+            "message",
+            "title",
+            "abstract",
+            "type",
+            "authors",
+            "version",
+            "date-released",
+            "license",
+            "keywords",
+            "repository-code",
+            "url",
+            "doi",
+            "identifiers",
+            "contact",
+            "references",
+        }
         self.assertEqual(set(citation) - known, set())
         self.assertEqual(str(citation["version"]), VERSION)
 
@@ -224,13 +264,19 @@ class Skips(unittest.TestCase):
         self.assertIn("cmake/install-deps tests\n", text_of(".ci/run"))
         lists = re.findall(r'^\w+="([^"]*)"', text_of("cmake/install-deps"), re.MULTILINE)
         named = set()
-        for path in [*(ROOT / "tests").rglob("*.*pp"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "tests").rglob("*.cmake")]:
+        for path in [
+            *(ROOT / "tests").rglob("*.*pp"),
+            *(ROOT / "tests").rglob("*.py"),
+            *(ROOT / "tests").rglob("*.cmake"),
+        ]:
             for packages in re.findall(r"skip.*\(Debian: ([a-z\d +-]+)\)", path.read_text()):
                 named.update(packages.split())
         for path in (ROOT / "tests").rglob("CMakeLists.txt"):
             for packages in re.findall(r'xtune_skipped_test\(\w+\s+"[^"]*"\s+"?([a-z\d +-]+)"?\)', path.read_text()):
                 named.update(packages.split())
-        self.assertLessEqual({"chromium", "slurm-wlm", "mkdocs", "pybind11-dev", "doxygen", "rsync", "pkg-config"}, named)
+        self.assertLessEqual(
+            {"chromium", "slurm-wlm", "mkdocs", "pybind11-dev", "doxygen", "rsync", "pkg-config"}, named
+        )
         self.assertEqual(named - set(" ".join(lists).split()), set())
 
     def test_the_last_line_names_tests_and_packages(self):
@@ -251,19 +297,28 @@ test_b (__main__.A) ... ok
 
             def printed(text, *options):
                 file.write_text(text)
-                done = subprocess.run([sys.executable, str(ROOT / "tests/skipped.py"), *options, folder],
-                                      capture_output=True, text=True, check=False)
+                done = subprocess.run(
+                    [sys.executable, str(ROOT / "tests/skipped.py"), *options, folder],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 return done.returncode, done.stdout.splitlines()
 
             code, lines = printed(log, "--strict")
             self.assertEqual(code, 1)
-            self.assertEqual(lines[-1], "skipped for lack of packages: browser, cli, packaging. "
-                                        "To run them: apt-get install chromium zsh lmod")
+            self.assertEqual(
+                lines[-1],
+                "skipped for lack of packages: browser, cli, packaging. "
+                "To run them: apt-get install chromium zsh lmod",
+            )
             self.assertIn("skipped in cli: this test needs a GPU", lines)
             self.assertEqual(printed(log)[0], 0)
             only_gpu = "".join(line + "\n" for line in log.splitlines() if "Debian" not in line)
-            self.assertEqual(printed(only_gpu, "--strict"),
-                             (0, ["skipped in cli: this test needs a GPU", "skipped for lack of packages: nothing"]))
+            self.assertEqual(
+                printed(only_gpu, "--strict"),
+                (0, ["skipped in cli: this test needs a GPU", "skipped for lack of packages: nothing"]),
+            )
 
 
 class Image(unittest.TestCase):
@@ -342,8 +397,13 @@ class Site(unittest.TestCase):
     def test_it_is_built_without_a_warning(self):
         with tempfile.TemporaryDirectory() as folder:
             # A theme that needs no other package.
-            done = subprocess.run(["mkdocs", "build", "--strict", "--theme", "mkdocs", "--site-dir", folder], cwd=ROOT,
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                ["mkdocs", "build", "--strict", "--theme", "mkdocs", "--site-dir", folder],
+                cwd=ROOT,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertTrue((pathlib.Path(folder) / "spec-format/index.html").exists())
 
@@ -354,15 +414,24 @@ class Files(Installed):
         for name in ("README.md", "CHANGELOG.md", "LICENSE", "CITATION.cff"):
             self.assertEqual((share / "doc/xtune" / name).read_text(), text_of(name))
         self.assertEqual((share / "doc/xtune/copyright").read_text(), text_of("packaging/debian/copyright"))
-        pairs = [("docs/*.md", "doc/xtune/docs"), ("docs/images/*.svg", "doc/xtune/docs/images"),
-                 ("examples/*/*", "doc/xtune/examples/*"), ("configs/*", "xtune/configs")]
+        pairs = [
+            ("docs/*.md", "doc/xtune/docs"),
+            ("docs/images/*.svg", "doc/xtune/docs/images"),
+            ("examples/*/*", "doc/xtune/examples/*"),
+            ("configs/*", "xtune/configs"),
+        ]
         for sources, place in pairs:
             for source in ROOT.glob(sources):
                 installed = share / place.replace("*", source.parent.name) / source.name
                 self.assertTrue(installed.exists(), installed)
-        for name in ("man/man1/xtune.1", "man/man1/xtune-run.1", "man/man1/xtune-store-ls.1",
-                     "bash-completion/completions/xtune", "zsh/site-functions/_xtune",
-                     "fish/vendor_completions.d/xtune.fish"):
+        for name in (
+            "man/man1/xtune.1",
+            "man/man1/xtune-run.1",
+            "man/man1/xtune-store-ls.1",
+            "bash-completion/completions/xtune",
+            "zsh/site-functions/_xtune",
+            "fish/vendor_completions.d/xtune.fish",
+        ):
             self.assertTrue((share / name).read_text(), name)
 
     def test_the_kokkos_connector_is_installed_where_it_was_built(self):
@@ -378,12 +447,18 @@ class Files(Installed):
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_text(re.sub(r"libxtune(_kokkos|_amdhip64)?\.so", r"libnot-built\1.so", text))
             prefix = pathlib.Path(folder) / "prefix"
-            done = subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", f"{folder}/cmake_install.cmake"],
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                ["cmake", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-P", f"{folder}/cmake_install.cmake"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("Not installed, because it was not built: the library", done.stdout)
             installed = {path.relative_to(prefix).as_posix() for path in prefix.rglob("*") if path.is_file()}
-            self.assertLessEqual({"bin/xtune", "share/man/man1/xtune-run.1", "share/xtune/configs/gemm.toml"}, installed)
+            self.assertLessEqual(
+                {"bin/xtune", "share/man/man1/xtune-run.1", "share/xtune/configs/gemm.toml"}, installed
+            )
             self.assertEqual([name for name in installed if name.startswith("lib") or name.endswith("tunable.hpp")], [])
             subprocess.run([str(prefix / "bin/xtune"), "--version"], check=True, capture_output=True)
 
@@ -391,8 +466,12 @@ class Files(Installed):
         share = self.prefix / "share"
         environment = {**os.environ, "XTUNE_CACHE_DIR": str(self.prefix / "store")}
         for spec in ("doc/xtune/examples/process/stencil.toml", "xtune/configs/gemm.toml"):
-            result = subprocess.run([str(self.prefix / "bin/xtune"), "check", str(share / spec)], capture_output=True,
-                                    text=True, env=environment)
+            result = subprocess.run(
+                [str(self.prefix / "bin/xtune"), "check", str(share / spec)],
+                capture_output=True,
+                text=True,
+                env=environment,
+            )
             self.assertEqual(result.returncode, 0, result.stderr)
 
 
@@ -409,8 +488,10 @@ class Modulefile(Installed):
 
     @unittest.skipUnless(LMOD, "Lmod is not installed (Debian: lmod)")
     def test_load_finds_the_program_wherever_the_tree_lies_and_unload_takes_it_back(self):
-        result = self.module('module load xtune && command -v xtune && xtune --version && echo "$XTUNE_ROOT" '
-                             '&& module unload xtune && echo "left: $XTUNE_ROOT" && echo "$PATH"')
+        result = self.module(
+            'module load xtune && command -v xtune && xtune --version && echo "$XTUNE_ROOT" '
+            '&& module unload xtune && echo "left: $XTUNE_ROOT" && echo "$PATH"'
+        )
         self.assertEqual(result.returncode, 0, result.stderr)
         lines = result.stdout.splitlines()
         self.assertEqual(lines[0], str(self.prefix / "bin/xtune"))

@@ -31,8 +31,12 @@ def saxpy(n=N, **changes):
     """Four configurations, two to compile; shapes are expressions, so that calls may have any size."""
     x, y = arrays(n)
     definition = {
-        "source": SAXPY, "problem": {"n": n}, "params": {"UNROLL": [1, 2]}, "block": "BLOCK",
-        "grid": "ceildiv(n, BLOCK * UNROLL)", "measure": QUICK,
+        "source": SAXPY,
+        "problem": {"n": n},
+        "params": {"UNROLL": [1, 2]},
+        "block": "BLOCK",
+        "grid": "ceildiv(n, BLOCK * UNROLL)",
+        "measure": QUICK,
         "args": {"x": xtune.In(x, shape="n"), "y": xtune.InOut(y, shape="n"), "a": np.float32(2), "n": np.int32(n)},
     }
     definition.update(changes)

@@ -28,9 +28,17 @@ class Metrics(unittest.TestCase):
             seen.append(values)
             return values["half"] + 1
 
-        result = tuned(saxpy(metrics={"half": lambda BLOCK, UNROLL, n: (BLOCK + UNROLL + n) / 2, "more": with_more,
-                                      "rate": lambda n, time_s, time_ms: n / time_s if time_ms > 0 else None,
-                                      "none": lambda: None, "text": "n / 2"}))
+        result = tuned(
+            saxpy(
+                metrics={
+                    "half": lambda BLOCK, UNROLL, n: (BLOCK + UNROLL + n) / 2,
+                    "more": with_more,
+                    "rate": lambda n, time_s, time_ms: n / time_s if time_ms > 0 else None,
+                    "none": lambda: None,
+                    "text": "n / 2",
+                }
+            )
+        )
         for each in result.measurements:
             config = each.config
             self.assertEqual(each.metrics["half"], (config["BLOCK"] + config["UNROLL"] + N) / 2)
@@ -46,8 +54,10 @@ class Metrics(unittest.TestCase):
             tuned(saxpy(metrics={"value": lambda BLOCK: BLOCK}), store=store)
             again = tuned(saxpy(metrics={"value": lambda BLOCK: -BLOCK}), store=store)
         self.assertEqual(again.from_store, 4)
-        self.assertEqual([each.metrics["value"] for each in again.measurements],
-                         [-each.config["BLOCK"] for each in again.measurements])
+        self.assertEqual(
+            [each.metrics["value"] for each in again.measurements],
+            [-each.config["BLOCK"] for each in again.measurements],
+        )
 
     def test_mistakes_are_explained(self):
         def fail(BLOCK):
@@ -80,8 +90,9 @@ class Goals(unittest.TestCase):
             for sign in (1, -1):  # one code, two closures: the label does not tell them apart
                 tunable = saxpy(minimize=lambda BLOCK, UNROLL: sign * (BLOCK + UNROLL))
                 choices.append(tuned(tunable, store=store))
-                self.assertEqual(xtune.best(tunable, {"n": N}, backend="host", store=store).config,
-                                 choices[-1].best.config)
+                self.assertEqual(
+                    xtune.best(tunable, {"n": N}, backend="host", store=store).config, choices[-1].best.config
+                )
         self.assertEqual(choices[1].from_store, 4)
         self.assertEqual([each.best.config["BLOCK"] for each in choices], [32, 64])
 
@@ -99,11 +110,19 @@ class Goals(unittest.TestCase):
 
         self.assertEqual(work(), 1)
 
-        @xtune.autotune(params={"BLOCK": [32, 64]}, grid="ceildiv(n, BLOCK)", block="BLOCK", measure=QUICK,
-                        maximize=lambda BLOCK: BLOCK, tune_settings=HOST)
+        @xtune.autotune(
+            params={"BLOCK": [32, 64]},
+            grid="ceildiv(n, BLOCK)",
+            block="BLOCK",
+            measure=QUICK,
+            maximize=lambda BLOCK: BLOCK,
+            tune_settings=HOST,
+        )
         def twice(x: xtune.InOut, n: np.int32):
-            return ('extern "C" __global__ void twice(float* x, int n) '
-                    "{ int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] *= 2; }")
+            return (
+                'extern "C" __global__ void twice(float* x, int n) '
+                "{ int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) x[i] *= 2; }"
+            )
 
         x, _ = arrays(64)
         twice(x, 64)
@@ -156,16 +175,22 @@ class Labels(unittest.TestCase):
 
     def test_differ_with_everything_that_a_callable_uses(self):
         pairs = [
-            (lambda y: y.max() < 1, lambda y: y.max() < 2), (judge_of(1), judge_of(2)), (Judge(1), Judge(2)),
-            (Judge(1), OtherJudge(1)), (Judge(1).__call__, Judge(2).__call__),
+            (lambda y: y.max() < 1, lambda y: y.max() < 2),
+            (judge_of(1), judge_of(2)),
+            (Judge(1), Judge(2)),
+            (Judge(1), OtherJudge(1)),
+            (Judge(1).__call__, Judge(2).__call__),
             (functools.partial(judge_of, 1), functools.partial(judge_of, 2)),
             (functools.partial(lambda y: True), functools.partial(lambda y: False)),
             (lambda y: all(v >= 0 for v in y), lambda y: all(v < 0 for v in y)),
             (lambda y: y.size in {1024, 3}, lambda y: y.size in {2, 3}),
             (lambda y, limit=1: y.max() < limit, lambda y, limit=2: y.max() < limit),
-            (judge_of(np.float32(1)), judge_of(np.float64(1))), (judge_of(None), judge_of("None")),
-            (judge_of(True), judge_of(1)), (judge_of([1, [2]]), judge_of([1, 2])),
-            (judge_of(np.arange(4)), judge_of(np.arange(1, 5))), (judge_of({"a": 1}), judge_of({"a": 2})),
+            (judge_of(np.float32(1)), judge_of(np.float64(1))),
+            (judge_of(None), judge_of("None")),
+            (judge_of(True), judge_of(1)),
+            (judge_of([1, [2]]), judge_of([1, 2])),
+            (judge_of(np.arange(4)), judge_of(np.arange(1, 5))),
+            (judge_of({"a": 1}), judge_of({"a": 2})),
             (judge_of(threading.Lock()), judge_of(threading.Lock())),
         ]
         for one, other in pairs:
@@ -187,12 +212,24 @@ class Labels(unittest.TestCase):
     def test_are_the_same_for_the_same(self):
         loop = []
         loop.append(loop)
-        for make in (lambda: judge_of((1, (2, "a"))), lambda: Judge(np.ones(3)), lambda: functools.partial(judge_of, limit=3),
-                     lambda: judge_of({"b", "a"}), lambda: judge_of(loop), lambda: calls_another, lambda: judge_of(pathlib.Path("a"))):
+        for make in (
+            lambda: judge_of((1, (2, "a"))),
+            lambda: Judge(np.ones(3)),
+            lambda: functools.partial(judge_of, limit=3),
+            lambda: judge_of({"b", "a"}),
+            lambda: judge_of(loop),
+            lambda: calls_another,
+            lambda: judge_of(pathlib.Path("a")),
+        ):
             self.assertEqual(label_of(make()), label_of(make()))
         code = "import support, test_callables as t; print(t.label_of(t.calls_another), t.label_of(t.Judge(3)))"
-        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-                              capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         self.assertEqual(done.stdout.split(), [label_of(self._named().calls_another), label_of(self._named().Judge(3))])
 
     @staticmethod
@@ -200,8 +237,12 @@ class Labels(unittest.TestCase):
         return importlib.import_module("test_callables")
 
     def test_of_functions_that_are_timed_follow_shapes_and_numbers_only(self):
-        self.assertEqual(label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.ones(3)), contents=False))
-        self.assertNotEqual(label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.zeros(4)), contents=False))
+        self.assertEqual(
+            label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.ones(3)), contents=False)
+        )
+        self.assertNotEqual(
+            label_of(judge_of(np.zeros(3)), contents=False), label_of(judge_of(np.zeros(4)), contents=False)
+        )
         self.assertNotEqual(label_of(Judge(1), contents=False), label_of(Judge(2), contents=False))
         self.assertEqual(label_of(judge_of(threading.Lock()), False), label_of(judge_of(threading.Lock()), False))
         cached = [functools.lru_cache()(function) for function in (judge_of(1), judge_of(1), judge_of(2))]
@@ -211,6 +252,7 @@ class Labels(unittest.TestCase):
 
     def test_a_changed_tolerance_checks_stored_results_again(self):
         with tempfile.TemporaryDirectory() as store:
+
             def outcomes(limit):
                 return xtune.tune(saxpy(check=judge_of(limit)), store=store, **HOST).counts
 

@@ -31,8 +31,13 @@ class OnlyCuda:
     """As CuPy's arrays, by the protocol."""
 
     def __init__(self, array, pointer=4096):
-        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "strides": None,
-                                         "data": (pointer, False), "version": 3}
+        self.__cuda_array_interface__ = {
+            "shape": array.shape,
+            "typestr": array.dtype.str,
+            "strides": None,
+            "data": (pointer, False),
+            "version": 3,
+        }
 
 
 class FakeTensor:
@@ -73,8 +78,9 @@ class Calls(unittest.TestCase):
         np.testing.assert_array_equal(y[n:], before[n:])
 
     def test_describes_itself(self):
-        self.assertEqual(repr(self.kernel),
-                         "<xtune.Kernel saxpy(x: f32[n], y: f32[n] (written), a: f32, n: i32) on host>")
+        self.assertEqual(
+            repr(self.kernel), "<xtune.Kernel saxpy(x: f32[n], y: f32[n] (written), a: f32, n: i32) on host>"
+        )
         self.assertEqual([each.name for each in self.kernel.arguments], ["x", "y", "a", "n"])
         self.assertEqual(self.kernel.arguments[0].shape, ["n"])
         self.assertEqual(self.kernel.arguments[3].size, "n")
@@ -109,8 +115,14 @@ class Calls(unittest.TestCase):
                 return 0
 
         x, y = arrays()
-        streams = (0, None, types.SimpleNamespace(ptr=0), types.SimpleNamespace(cuda_stream=0, ptr="not this one"),
-                   types.SimpleNamespace(handle=Handle()), types.SimpleNamespace(__cuda_stream__=lambda: (0, 0)))
+        streams = (
+            0,
+            None,
+            types.SimpleNamespace(ptr=0),
+            types.SimpleNamespace(cuda_stream=0, ptr="not this one"),
+            types.SimpleNamespace(handle=Handle()),
+            types.SimpleNamespace(__cuda_stream__=lambda: (0, 0)),
+        )
         for stream in streams:
             self.kernel(x, y, 1.0, N, stream=stream)
         np.testing.assert_array_equal(y, len(streams) * x + 1)
@@ -125,17 +137,41 @@ class Calls(unittest.TestCase):
             (TypeError, "saxpy.. has no argument 'm'", (x, y, 2.0), {"m": N}),
             (TypeError, "got 'y' twice", (x, y, 2.0), {"y": y}),
             (TypeError, "argument 3, 'a', is missing", (x, y), {"n": N}),
-            (xtune.InvalidArgumentError, "'x', is a buffer of f32 and was given an array of float64", (x.astype("f8"), y, 2.0, N), {}),
+            (
+                xtune.InvalidArgumentError,
+                "'x', is a buffer of f32 and was given an array of float64",
+                (x.astype("f8"), y, 2.0, N),
+                {},
+            ),
             (xtune.InvalidArgumentError, "array of >f4", (x.astype(">f4"), y, 2.0, N), {}),
-            (xtune.InvalidArgumentError, "argument 1, 'x', was given an array that is not contiguous", (x[::2], y, 2.0, 4), {}),
-            (xtune.InvalidArgumentError, "'y', is written by the kernel and was given a read-only array", (x, frozen, 2.0, N), {}),
+            (
+                xtune.InvalidArgumentError,
+                "argument 1, 'x', was given an array that is not contiguous",
+                (x[::2], y, 2.0, 4),
+                {},
+            ),
+            (
+                xtune.InvalidArgumentError,
+                "'y', is written by the kernel and was given a read-only array",
+                (x, frozen, 2.0, N),
+                {},
+            ),
             (xtune.InvalidArgumentError, "'y', has 40 bytes, and this problem needs 4096", (x, y[:10], 2.0, N), {}),
-            (xtune.InvalidArgumentError, "'x', was given a pointer that is 1 byte beyond", (
-                np.frombuffer(bytes(4100), np.uint8)[1:4097].view(np.float32), y, 2.0, N), {}),
+            (
+                xtune.InvalidArgumentError,
+                "'x', was given a pointer that is 1 byte beyond",
+                (np.frombuffer(bytes(4100), np.uint8)[1:4097].view(np.float32), y, 2.0, N),
+                {},
+            ),
             (TypeError, "'x', is a buffer of f32 and was given list", ([1.0], y, 2.0, N), {}),
             (TypeError, "was given int", (4096, y, 2.0, N), {}),
             (TypeError, "was given NoneType", (None, y, 2.0, N), {}),
-            (xtune.InvalidArgumentError, "'x', was given an array on a GPU, and the kernel runs on the host", (OnlyCuda(x), y, 2.0, N), {}),
+            (
+                xtune.InvalidArgumentError,
+                "'x', was given an array on a GPU, and the kernel runs on the host",
+                (OnlyCuda(x), y, 2.0, N),
+                {},
+            ),
             (xtune.InvalidArgumentError, "array of f64", (OnlyDlpack(x.astype("f8")), y, 2.0, N), {}),
             (xtune.InvalidArgumentError, "not contiguous", (OnlyDlpack(x[::2]), y, 2.0, 4), {}),
             (xtune.InvalidArgumentError, "'n', is a scalar of i32 and was given 1.5", (x, y, 2.0, 1.5), {}),
@@ -148,9 +184,11 @@ class Calls(unittest.TestCase):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 self.kernel(*args, **named)
         with fake_torch():
-            for words, tensor in (("on a GPU, and the kernel runs on the host", FakeTensor(x, True)),
-                                  ("array of torch.float64", FakeTensor(x.astype("f8"))),
-                                  ("tensor that is not contiguous", FakeTensor(x[::2]))):
+            for words, tensor in (
+                ("on a GPU, and the kernel runs on the host", FakeTensor(x, True)),
+                ("array of torch.float64", FakeTensor(x.astype("f8"))),
+                ("tensor that is not contiguous", FakeTensor(x[::2])),
+            ):
                 with self.subTest(words), self.assertRaisesRegex(xtune.InvalidArgumentError, words):
                     self.kernel(tensor, y, 2.0, 4)
         np.testing.assert_array_equal(y, np.ones(N))
@@ -176,8 +214,21 @@ class Calls(unittest.TestCase):
 
     def test_every_scalar_type_arrives(self):
         source = 'extern "C" __global__ void put(T* out, T value) { out[0] = value; }'
-        values = {"i8": -5, "u8": 250, "i16": -300, "u16": 65000, "i32": -70000, "u32": 4000000000, "i64": -2**40, "u64": 2**63,
-                  "f32": 1.5, "f64": 0.1, "bool": True, "c64": 1 + 2j, "c128": 0.1 - 2j}
+        values = {
+            "i8": -5,
+            "u8": 250,
+            "i16": -300,
+            "u16": 65000,
+            "i32": -70000,
+            "u32": 4000000000,
+            "i64": -(2**40),
+            "u64": 2**63,
+            "f32": 1.5,
+            "f64": 0.1,
+            "bool": True,
+            "c64": 1 + 2j,
+            "c128": 0.1 - 2j,
+        }
         ctypes_of = {"c64": "double", "c128": "P16", "f16": "unsigned short", "bf16": "unsigned short"}
         arguments = []
         for dtype, value in values.items():
@@ -198,17 +249,48 @@ class Calls(unittest.TestCase):
         for array, value in zip(call[::2], call[1::2]):
             self.assertEqual(array[0], array.dtype.type(value))
         call[2 * list(values).index("c64") + 1] = complex(0, 1e39)
-        with self.assertRaisesRegex(xtune.InvalidArgumentError, r"is a scalar of c64 and was given 1e\+39j, which is too large"):
+        with self.assertRaisesRegex(
+            xtune.InvalidArgumentError, r"is a scalar of c64 and was given 1e\+39j, which is too large"
+        ):
             kernel(*call)
 
     def test_f16_and_bf16_scalars_round(self):
-        source = ('extern "C" __global__ void put(unsigned short* out, unsigned short half, unsigned short brain) '
-                  "{ out[0] = half; out[1] = brain; }")
-        kernel = xtune.load(xtune.Tunable("halves", source, entry="put", params={"P": [1]}, grid=1, block=1, args={
-            "out": xtune.Out(dtype="u16", shape=2), "half": xtune.Scalar("f16", 1), "brain": xtune.Scalar("bf16", 1)}), backend="host")
+        source = (
+            'extern "C" __global__ void put(unsigned short* out, unsigned short half, unsigned short brain) '
+            "{ out[0] = half; out[1] = brain; }"
+        )
+        kernel = xtune.load(
+            xtune.Tunable(
+                "halves",
+                source,
+                entry="put",
+                params={"P": [1]},
+                grid=1,
+                block=1,
+                args={
+                    "out": xtune.Out(dtype="u16", shape=2),
+                    "half": xtune.Scalar("f16", 1),
+                    "brain": xtune.Scalar("bf16", 1),
+                },
+            ),
+            backend="host",
+        )
         out = np.zeros(2, np.uint16)
-        for value in (0.0, -0.0, 1.0, -2.5, 1 + 2**-11, 1 + 3 * 2**-11, 65504.0, 65519.9, 6e-8, 2**-25, 3e-5, float("inf"),
-                      float("nan")):
+        for value in (
+            0.0,
+            -0.0,
+            1.0,
+            -2.5,
+            1 + 2**-11,
+            1 + 3 * 2**-11,
+            65504.0,
+            65519.9,
+            6e-8,
+            2**-25,
+            3e-5,
+            float("inf"),
+            float("nan"),
+        ):
             kernel(out, value, value)
             self.assertEqual(out[0], np.float16(np.float32(value)).view(np.uint16), value)
             brain = xtune._arrays.encode(np.float32([value]), "bf16", (1,), "value").view(np.uint16)
@@ -216,7 +298,9 @@ class Calls(unittest.TestCase):
         kernel(out, 0.0, 3.3895e38)  # bf16 has the range of f32, nearly
         for half, brain, refused in ((65520.0, 0, "f16"), (-1e30, 0, "f16"), (0, 3.4e38, "bf16"), (0, -1e39, "bf16")):
             with self.subTest(half=half, brain=brain):
-                with self.assertRaisesRegex(xtune.InvalidArgumentError, f"is a scalar of {refused} .*, which is too large for it"):
+                with self.assertRaisesRegex(
+                    xtune.InvalidArgumentError, f"is a scalar of {refused} .*, which is too large for it"
+                ):
                     kernel(out, half, brain)
 
     def test_choice_prepare_and_sizes(self):
@@ -268,10 +352,16 @@ class Calls(unittest.TestCase):
         self.assertEqual(failures, [])
 
     def test_the_gil_is_free_during_a_launch(self):
-        source = ("extern \"C\" __global__ void wait_for(volatile int* flag) "
-                  "{ for (long i = 0; i < 100000000000 && flag[0] == 0; ++i) {} flag[1] = flag[0]; }")
-        kernel = xtune.load(xtune.Tunable("wait_for", source, params={"P": [1]}, grid=1, block=1,
-                                          args={"flag": xtune.InOut(dtype="i32", shape=2)}), backend="host")
+        source = (
+            'extern "C" __global__ void wait_for(volatile int* flag) '
+            "{ for (long i = 0; i < 100000000000 && flag[0] == 0; ++i) {} flag[1] = flag[0]; }"
+        )
+        kernel = xtune.load(
+            xtune.Tunable(
+                "wait_for", source, params={"P": [1]}, grid=1, block=1, args={"flag": xtune.InOut(dtype="i32", shape=2)}
+            ),
+            backend="host",
+        )
         flag = np.zeros(2, np.int32)
         kernel.prepare()
         thread = threading.Thread(target=kernel, args=(flag,))
@@ -288,8 +378,9 @@ class Frozen(unittest.TestCase):
             place = pathlib.Path(directory)
             tuned = xtune.tune(saxpy(), store=place / "store", **HOST)
             bundle, log = place / "saxpy.xtune", place / "problems"
-            subprocess.run([program, "store", "bundle", "--store", place / "store", "-o", bundle], check=True,
-                           capture_output=True)
+            subprocess.run(
+                [program, "store", "bundle", "--store", place / "store", "-o", bundle], check=True, capture_output=True
+            )
             frozen = {"backend": "host", "bundle": bundle, "frozen": True}
             with mock.patch.dict(os.environ, {"XTUNE_CACHE_DIR": str(place / "none")}):
                 kernel = xtune.load(saxpy(), **frozen, coverage=log)
@@ -330,13 +421,22 @@ class Autotune(unittest.TestCase):
     def test_tunes_once_for_each_key(self):
         described = []
 
-        @xtune.autotune({"BLOCK": [32, 64]}, key=["n"], grid="ceildiv(n, BLOCK)", block="BLOCK", measure={"rep": 3, "finals": 0},
-                        reference=lambda x, y, a: a * x + y, tune_settings=HOST)
+        @xtune.autotune(
+            {"BLOCK": [32, 64]},
+            key=["n"],
+            grid="ceildiv(n, BLOCK)",
+            block="BLOCK",
+            measure={"rep": 3, "finals": 0},
+            reference=lambda x, y, a: a * x + y,
+            tune_settings=HOST,
+        )
         def axpy(x: xtune.In(shape="n"), y: xtune.InOut(shape="n"), a: "f64", n: np.int32):
             """The text of the function."""
             described.append((repr(x), repr(n), n.value))
-            return (f'extern "C" __global__ void axpy(const {x.ctype}* x, {y.ctype}* y, {a.ctype} a, int n) {{'
-                    " const int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) y[i] += a * x[i]; }")
+            return (
+                f'extern "C" __global__ void axpy(const {x.ctype}* x, {y.ctype}* y, {a.ctype} a, int n) {{'
+                " const int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) y[i] += a * x[i]; }"
+            )
 
         self.assertIsNone(axpy.best_config)
         for dtype, n in ((np.float32, 100), (np.float32, 100), (np.float64, 100), (np.float32, 64)):
@@ -349,11 +449,15 @@ class Autotune(unittest.TestCase):
         self.assertEqual(described[0], ("xtune.Argument(x: f32[100])", "xtune.Argument(n: i32)", 100))
 
     def test_a_source_that_reads_a_shape_is_made_for_each(self):
-        @xtune.autotune({"BLOCK": [32]}, key=[], grid=1, block="BLOCK", measure={"rep": 2, "finals": 0}, tune_settings=HOST)
+        @xtune.autotune(
+            {"BLOCK": [32]}, key=[], grid=1, block="BLOCK", measure={"rep": 2, "finals": 0}, tune_settings=HOST
+        )
         def sums(x: xtune.In, y: xtune.Out):
             rows, columns = x.shape
-            return ('extern "C" __global__ void sums(const float* x, float* y) { for (int i = threadIdx.x; i < %d; i += BLOCK) {'
-                    " y[i] = 0; for (int k = 0; k < %d; ++k) y[i] += x[i * %d + k]; } }" % (rows, columns, columns))
+            return (
+                'extern "C" __global__ void sums(const float* x, float* y) { for (int i = threadIdx.x; i < %d; i += BLOCK) {'
+                " y[i] = 0; for (int k = 0; k < %d; ++k) y[i] += x[i * %d + k]; } }" % (rows, columns, columns)
+            )
 
         for shape in ((4, 64), (64, 4), (4, 64), (128, 8)):
             x, y = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape), np.zeros(shape[0], np.float32)
@@ -362,8 +466,15 @@ class Autotune(unittest.TestCase):
         self.assertEqual(len(sums.results), 3)
 
     def test_sizes_outside_the_key_may_change(self):
-        @xtune.autotune({"BLOCK": [32]}, key=[], grid="ceildiv(n, BLOCK)", block="BLOCK", measure={"rep": 2, "finals": 0},
-                        constraints="BLOCK <= n", tune_settings={**HOST, "keep": False})
+        @xtune.autotune(
+            {"BLOCK": [32]},
+            key=[],
+            grid="ceildiv(n, BLOCK)",
+            block="BLOCK",
+            measure={"rep": 2, "finals": 0},
+            constraints="BLOCK <= n",
+            tune_settings={**HOST, "keep": False},
+        )
         def fill(y: xtune.Out(shape="n"), n: np.int32):
             return 'extern "C" __global__ void fill(int* y, int n) { int i = blockIdx.x * BLOCK + threadIdx.x; if (i < n) y[i] = n; }'
 
@@ -376,10 +487,13 @@ class Autotune(unittest.TestCase):
     def test_mistakes_are_explained(self):
         options = {"params": {"B": [1]}, "grid": 1, "block": "B"}
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "annotate 'x' of bad"):
+
             @xtune.autotune(**options)
             def bad(x):
                 return ""
+
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "key 'm' is not a number"):
+
             @xtune.autotune(**options, key=["m"])
             def other(n: np.int32):
                 return ""
@@ -399,10 +513,12 @@ class Autotune(unittest.TestCase):
 class AutotuneFunctions(unittest.TestCase):
     def test_another_check_judges_again(self):
         with tempfile.TemporaryDirectory() as store:
+
             def tuned(check):
                 @xtune.autotune({"P": [1, 2]}, key=[], check=check, tune_settings={"store": store})
                 def identity(*, P):
                     return P
+
                 return identity()
 
             self.assertIn(tuned(None), (1, 2))
@@ -414,26 +530,33 @@ class AutotuneFunctions(unittest.TestCase):
     def test_any_function_is_tuned_in_process(self):
         calls = []
 
-        @xtune.autotune(params={"CHUNK": [16, 1024], "WAY": ["plain", "wrong", "raises"]}, key=["x", "a"], restore=["y"],
-                        constraints="CHUNK == 1024 or WAY == 'plain'", measure={"rep": 3, "finals": 0},
-                        check=lambda answer, x, y, a: np.array_equal(y, a * x + 1))
+        @xtune.autotune(
+            params={"CHUNK": [16, 1024], "WAY": ["plain", "wrong", "raises"]},
+            key=["x", "a"],
+            restore=["y"],
+            constraints="CHUNK == 1024 or WAY == 'plain'",
+            measure={"rep": 3, "finals": 0},
+            check=lambda answer, x, y, a: np.array_equal(y, a * x + 1),
+        )
         def axpy(x, y, a=2, *, CHUNK, WAY):
             """The text."""
             calls.append((CHUNK, WAY))
             if WAY == "raises":
                 raise MemoryError("too large")
             for i in range(0, len(x), CHUNK):
-                y[i:i + CHUNK] += (a if WAY == "plain" else 5) * x[i:i + CHUNK]
+                y[i : i + CHUNK] += (a if WAY == "plain" else 5) * x[i : i + CHUNK]
             return "returned"
 
         x, y = arrays()
         self.assertEqual(axpy(x, y), "returned")
         np.testing.assert_array_equal(y, 2 * x + 1)  # as after one call
-        result, = axpy.results
+        (result,) = axpy.results
         self.assertEqual(axpy.best_config, {"CHUNK": 1024, "WAY": "plain"})
         self.assertEqual(result.problem, {"x": f"float32[{N}]", "a": 2})
-        self.assertEqual({each.config["WAY"]: each.message for each in result.measurements if each.outcome == "launch_failed"},
-                         {"wrong": "ValueError: the check says that the result is wrong", "raises": "MemoryError: too large"})
+        self.assertEqual(
+            {each.config["WAY"]: each.message for each in result.measurements if each.outcome == "launch_failed"},
+            {"wrong": "ValueError: the check says that the result is wrong", "raises": "MemoryError: too large"},
+        )
         tuned = len(calls)
         axpy(x, y)
         self.assertEqual(calls[tuned:], [(1024, "plain")])
@@ -445,7 +568,8 @@ class AutotuneFunctions(unittest.TestCase):
         def tuned(version):
             calls = []
             decorated = xtune.autotune(params={"P": [1, 2]}, version=version, measure={"rep": 2, "finals": 0})(
-                lambda P: calls.append(P))
+                lambda P: calls.append(P)
+            )
             decorated()
             return len(calls)
 
@@ -465,10 +589,12 @@ class AutotuneFunctions(unittest.TestCase):
 
         with self.assertRaises(KeyboardInterrupt):
             xtune.autotune(params={"P": [1, 2]})(interrupted)()
-        for error, words, options in ((xtune.InvalidArgumentError, "'Q' is not a parameter of", {"params": {"Q": [1]}}),
-                                      (xtune.InvalidArgumentError, "'x' is not a parameter of", {"key": ["x"]}),
-                                      (TypeError, "both grid and block", {"grid": 1}),
-                                      (TypeError, "got 'reference'", {"reference": print})):
+        for error, words, options in (
+            (xtune.InvalidArgumentError, "'Q' is not a parameter of", {"params": {"Q": [1]}}),
+            (xtune.InvalidArgumentError, "'x' is not a parameter of", {"key": ["x"]}),
+            (TypeError, "both grid and block", {"grid": 1}),
+            (TypeError, "got 'reference'", {"reference": print}),
+        ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 xtune.autotune(**{"params": {"P": [1]}, **options})(lambda P: None)
 

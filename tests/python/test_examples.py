@@ -17,7 +17,14 @@ NO_GPU = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
 class Examples(unittest.TestCase):
     def run_program(self, *command):
         with tempfile.TemporaryDirectory() as directory:
-            done = subprocess.run([sys.executable, *map(str, command)], cwd=directory, env=NO_GPU, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [sys.executable, *map(str, command)],
+                cwd=directory,
+                env=NO_GPU,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertNotIn("not tuned", done.stderr)
             return done.stdout
@@ -29,22 +36,25 @@ class Examples(unittest.TestCase):
 
     def test_documentation(self):
         """The blocks of Python follow each other, as in one program."""
-        blocks = {page: re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
-                  for page in ("README.md", "docs/python.md")}
+        blocks = {
+            page: re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
+            for page in ("README.md", "docs/python.md")
+        }
         self.run_program("-c", "\n".join(blocks["docs/python.md"]))
         # The README shows the same, and another line of the result.
-        block, = blocks["README.md"]
+        (block,) = blocks["README.md"]
         self.assertEqual(block.splitlines()[:-1], blocks["docs/python.md"][0].splitlines()[:-1])
 
     def test_a_script_for_kernel_tuner(self):
         """The page's kernel, and its script with the import changed."""
         page = (ROOT / "docs/from-kernel-tuner.md").read_text()
         kernel = re.search(r"^```c\+\+\n(.*?)^```", page, re.M | re.S).group(1)
-        script, = [each for each in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "xtune.compat" in each]
+        (script,) = [each for each in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if "xtune.compat" in each]
         with tempfile.TemporaryDirectory() as directory:
             (pathlib.Path(directory) / "scale.cu").write_text(kernel)
-            done = subprocess.run([sys.executable, "-c", script], cwd=directory, env=NO_GPU, capture_output=True, text=True,
-                                  check=False)
+            done = subprocess.run(
+                [sys.executable, "-c", script], cwd=directory, env=NO_GPU, capture_output=True, text=True, check=False
+            )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("best performing configuration:", done.stdout)
 

@@ -40,9 +40,10 @@ class Prepare(unittest.TestCase):
                 raise ValueError("two is not possible")
 
         tunable = xtune.Tunable("stepping", params={"STEP": [1, 2]}).function(
-            lambda _, config: float(config["STEP"]), "1", prepare=prepare)
+            lambda _, config: float(config["STEP"]), "1", prepare=prepare
+        )
         result = xtune.tune(tunable, **PLACE)
-        failed, = [each for each in result.measurements if each.outcome != "ok"]
+        (failed,) = [each for each in result.measurements if each.outcome != "ok"]
         self.assertEqual((failed.outcome, failed.config), ("compile_failed", {"STEP": 2}))
         self.assertIn("ValueError: two is not possible", failed.message)
 
@@ -53,7 +54,8 @@ class Prepare(unittest.TestCase):
             stop.set()
 
         tunable = xtune.Tunable("stepping", params={"STEP": list(range(1, 200))}).function(
-            lambda *_: 1.0, "1", prepare=prepare)
+            lambda *_: 1.0, "1", prepare=prepare
+        )
         result = xtune.tune(tunable, stop=stop, **PLACE)
         self.assertTrue(result.interrupted)
         self.assertLess(len(result.measurements), 199)
@@ -61,8 +63,12 @@ class Prepare(unittest.TestCase):
     def test_of_a_decorator(self):
         seen = []
 
-        @xtune.autotune(configs=[{"CHUNK": 16, "WAY": "a"}, {"CHUNK": 64, "WAY": "b"}], key=["n"],
-                        prepare=lambda x, n, **config: seen.append(config), tune_settings=PLACE)
+        @xtune.autotune(
+            configs=[{"CHUNK": 16, "WAY": "a"}, {"CHUNK": 64, "WAY": "b"}],
+            key=["n"],
+            prepare=lambda x, n, **config: seen.append(config),
+            tune_settings=PLACE,
+        )
         def add(x, n, *, CHUNK, WAY):
             x[:n] += 0
             return CHUNK, WAY
@@ -95,8 +101,12 @@ class Decorated(unittest.TestCase):
             def work(kind, STEP):
                 return STEP == prefers, kind, other
 
-            tuned = xtune.autotune(params={"STEP": list(values)}, key=["kind"], measure={"rep": 3, "warmup": 0, "finals": 0},
-                                   tune_settings={"store": store.name, "jobs": 1})(work)
+            tuned = xtune.autotune(
+                params={"STEP": list(values)},
+                key=["kind"],
+                measure={"rep": 3, "warmup": 0, "finals": 0},
+                tune_settings={"store": store.name, "jobs": 1},
+            )(work)
             tuned(key)
             answers = {each.from_store for each in tuned.results[-1].measurements}
             self.assertEqual(len(answers), 1)
@@ -108,8 +118,14 @@ class Decorated(unittest.TestCase):
             with self.subTest(key=key):
                 self.assertEqual(is_measured(key), key is not None)
                 self.assertFalse(is_measured(key))
-        for changed in ({"prefers": 2}, {"other": Key(1)}, {"other": Key(2)}, {"values": ("1", "2")}, {"values": (1.0, 2.0)},
-                        {"values": (True, False)}):
+        for changed in (
+            {"prefers": 2},
+            {"other": Key(1)},
+            {"other": Key(2)},
+            {"values": ("1", "2")},
+            {"values": (1.0, 2.0)},
+            {"values": (True, False)},
+        ):
             with self.subTest(changed=changed):
                 self.assertTrue(is_measured(7, **changed))
                 self.assertFalse(is_measured(7, **changed))
@@ -133,7 +149,12 @@ class Decorated(unittest.TestCase):
         self.assertEqual(prepared, [5, 5])
         self.assertEqual(first(a=6), (first.best_config["STEP"], 6))
         between = xtune.autotune(**settings, key="b")(lambda a, STEP=7, b=3, *, c=4: (a, STEP, b, c))
-        for args, named, rest in (((1,), {}, (3, 4)), ((1, 2), {}, (2, 4)), ((1, 2), {"c": 5}, (2, 5)), ((), {"a": 1, "b": 8}, (8, 4))):
+        for args, named, rest in (
+            ((1,), {}, (3, 4)),
+            ((1, 2), {}, (2, 4)),
+            ((1, 2), {"c": 5}, (2, 5)),
+            ((), {"a": 1, "b": 8}, (8, 4)),
+        ):
             with self.subTest(args=args, named=named):
                 self.assertEqual(between(*args, **named), (1, between.best_config["STEP"], *rest))
         for result in first.results + between.results:
@@ -163,7 +184,7 @@ class Triton(unittest.TestCase):
     def kernel(self):
         @triton.jit
         def scale(x, y, n, BLOCK, SCALE=2, program=0):
-            y[program * BLOCK:(program + 1) * BLOCK] = SCALE * x[program * BLOCK:(program + 1) * BLOCK]
+            y[program * BLOCK : (program + 1) * BLOCK] = SCALE * x[program * BLOCK : (program + 1) * BLOCK]
 
         return scale
 
@@ -176,7 +197,7 @@ class Triton(unittest.TestCase):
         @xtune.autotune(params={"BLOCK": [16, 32]}, key=["n"], tune_settings=PLACE)
         @triton.jit
         def fill(x, BLOCK, n, value, program=0):
-            x[program * BLOCK:min(n, (program + 1) * BLOCK)] = value
+            x[program * BLOCK : min(n, (program + 1) * BLOCK)] = value
 
         for value in (2, 3):
             x = np.zeros(64, np.float32)
@@ -223,7 +244,7 @@ class Triton(unittest.TestCase):
         @triton.jit
         def add(x, n, BLOCK, EVEN, program=0):
             assert EVEN
-            x[program * BLOCK:(program + 1) * BLOCK] += 1
+            x[program * BLOCK : (program + 1) * BLOCK] += 1
 
         kernel = triton.Heuristics(add, {"EVEN": lambda args: True})
         tuned = xtune.autotune(params={"BLOCK": [8, 16]}, key=["n"], restore=["x"], tune_settings=PLACE)(kernel)

@@ -81,9 +81,17 @@ class Examples(unittest.TestCase):
         args = vectors()
         sizes = [32 * i for i in (1, 2, 4)]
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            results, env = tuned("vector_add", ADD, 1000, args, {"block_size_x": sizes}, quiet=False, iterations=20,
-                                 answer=[args[1] + args[2], None, None, None], metrics={
-                                     "GB/s": lambda p: 12 * 1000 / p["time"] / 1e6, "twice": "2 * time"})
+            results, env = tuned(
+                "vector_add",
+                ADD,
+                1000,
+                args,
+                {"block_size_x": sizes},
+                quiet=False,
+                iterations=20,
+                answer=[args[1] + args[2], None, None, None],
+                metrics={"GB/s": lambda p: 12 * 1000 / p["time"] / 1e6, "twice": "2 * time"},
+            )
         self.assertEqual(sorted(each["block_size_x"] for each in results), sizes)
         for each in results:
             self.assertEqual(len(each["times"]), 20)
@@ -100,12 +108,27 @@ class Examples(unittest.TestCase):
     def test_matmul_with_restrictions(self):
         n = 32
         A, B = np.random.default_rng(2).random((2, n, n)).astype(np.float32)
-        params = {"block_size_x": [8, 16], "block_size_y": [2, 4, 8], "tile_size_x": [1, 2], "tile_size_y": [2, 4],
-                  "loop_unroll_factor": [0, 4]}
-        results, env = tuned("matmul", MATMUL.replace("WIDTH", str(n)), (n, n), [np.zeros_like(A), A, B], params,
-                             grid_div_x=["block_size_x", "tile_size_x"], grid_div_y=["block_size_y", "tile_size_y"],
-                             restrictions=["block_size_x==block_size_y*tile_size_y"], answer=[A @ B, None, None],
-                             atol=1e-3, strategy="random_sample", strategy_options={"max_fevals": 3})
+        params = {
+            "block_size_x": [8, 16],
+            "block_size_y": [2, 4, 8],
+            "tile_size_x": [1, 2],
+            "tile_size_y": [2, 4],
+            "loop_unroll_factor": [0, 4],
+        }
+        results, env = tuned(
+            "matmul",
+            MATMUL.replace("WIDTH", str(n)),
+            (n, n),
+            [np.zeros_like(A), A, B],
+            params,
+            grid_div_x=["block_size_x", "tile_size_x"],
+            grid_div_y=["block_size_y", "tile_size_y"],
+            restrictions=["block_size_x==block_size_y*tile_size_y"],
+            answer=[A @ B, None, None],
+            atol=1e-3,
+            strategy="random_sample",
+            strategy_options={"max_fevals": 3},
+        )
         self.assertEqual(len(results), 3)
         for each in results:
             self.assertEqual(each["block_size_x"], each["block_size_y"] * each["tile_size_y"])
@@ -115,15 +138,28 @@ class Examples(unittest.TestCase):
         rng = np.random.default_rng(3)
         image, weights = rng.random((34, 34)).astype(np.float32), rng.random(9).astype(np.float32)
         out = np.zeros((32, 32), np.float32)
-        answer = run_kernel("naive", CONVOLUTION, (32, 32), [out, image, weights],
-                            {"block_size_x": 16, "block_size_y": 8}, settings=HOST)
+        answer = run_kernel(
+            "naive",
+            CONVOLUTION,
+            (32, 32),
+            [out, image, weights],
+            {"block_size_x": 16, "block_size_y": 8},
+            settings=HOST,
+        )
         self.assertEqual(len(answer), 3)
         np.testing.assert_array_equal(answer[2], weights)
-        expected = sum(weights[3 * j + i] * image[j:j + 32, i:i + 32] for j in range(3) for i in range(3))
+        expected = sum(weights[3 * j + i] * image[j : j + 32, i : i + 32] for j in range(3) for i in range(3))
         np.testing.assert_allclose(answer[0], expected, rtol=1e-5)
-        results, env = tuned("convolution", CONVOLUTION, (32, 32), [out, image],
-                             {"block_size_x": [16, 32], "block_size_y": [1, 4]}, cmem_args={"d_filter": weights},
-                             answer=[answer[0], None], restrictions=lambda p: p["block_size_x"] * p["block_size_y"] <= 64)
+        results, env = tuned(
+            "convolution",
+            CONVOLUTION,
+            (32, 32),
+            [out, image],
+            {"block_size_x": [16, 32], "block_size_y": [1, 4]},
+            cmem_args={"d_filter": weights},
+            answer=[answer[0], None],
+            restrictions=lambda p: p["block_size_x"] * p["block_size_y"] <= 64,
+        )
         self.assertEqual(len(results), 3, env["failed"])
 
     def test_reduction_with_a_function_that_verifies(self):
@@ -135,14 +171,30 @@ class Examples(unittest.TestCase):
             self.assertEqual([each is None for each in answer], [False, True, True])
             return np.isclose(answer[0], np.sum(computed[0]), rtol=1e-4, atol=atol)
 
-        results, env = tuned("sum_floats", REDUCTION, "num_blocks", [np.zeros(16, np.float32), x, np.int32(n)], params,
-                             grid_div_x=[], answer=[np.sum(x), None, None], verify=verify,
-                             smem_args={"size": lambda p: 4 * p["block_size_x"]})
+        results, env = tuned(
+            "sum_floats",
+            REDUCTION,
+            "num_blocks",
+            [np.zeros(16, np.float32), x, np.int32(n)],
+            params,
+            grid_div_x=[],
+            answer=[np.sum(x), None, None],
+            verify=verify,
+            smem_args={"size": lambda p: 4 * p["block_size_x"]},
+        )
         self.assertEqual(len(results), 2, env["failed"])
         self.assertEqual(set(results[0]) & set(params), set(params))
 
-        results, env = tuned("sum_floats", REDUCTION, "num_blocks", [np.zeros(16, np.float32), x, np.int32(n)], params,
-                             grid_div_x=[], verify=lambda answer, computed: False, smem_args={"size": "4*block_size_x"})
+        results, env = tuned(
+            "sum_floats",
+            REDUCTION,
+            "num_blocks",
+            [np.zeros(16, np.float32), x, np.int32(n)],
+            params,
+            grid_div_x=[],
+            verify=lambda answer, computed: False,
+            smem_args={"size": "4*block_size_x"},
+        )
         self.assertEqual(results, [])
         self.assertEqual({each["error"] for each in env["failed"]}, {"wrong_result"})
 
@@ -151,9 +203,15 @@ class Arguments(unittest.TestCase):
     def test_sizes_and_divisors_of_every_kind(self):
         args = vectors()
         ways = [
-            {}, {"problem_size": (1000,)}, {"problem_size": "1000"}, {"problem_size": lambda p: 1000},
-            {"problem_size": lambda p: (1000, 1)}, {"grid_div_x": "block_size_x"}, {"grid_div_x": ["block_size_x"]},
-            {"grid_div_x": lambda p: p["block_size_x"]}, {"grid_div_x": ["block_size_x/2", 2]},
+            {},
+            {"problem_size": (1000,)},
+            {"problem_size": "1000"},
+            {"problem_size": lambda p: 1000},
+            {"problem_size": lambda p: (1000, 1)},
+            {"grid_div_x": "block_size_x"},
+            {"grid_div_x": ["block_size_x"]},
+            {"grid_div_x": lambda p: p["block_size_x"]},
+            {"grid_div_x": ["block_size_x/2", 2]},
             {"grid_div_x": [lambda p: p["block_size_x"]], "problem_size": np.int64(1000)},
         ]
         for way in ways:
@@ -161,17 +219,33 @@ class Arguments(unittest.TestCase):
                 size = way.pop("problem_size", 1000)
                 with warnings.catch_warnings():  # the store has the same launch under other parameters
                     warnings.simplefilter("ignore", xtune.TuneWarning)
-                    results, env = tuned("vector_add", ADD, size, args, {"block_size_x": [32, 64]},
-                                         answer=[args[1] + args[2], None, None, None], **way)
+                    results, env = tuned(
+                        "vector_add",
+                        ADD,
+                        size,
+                        args,
+                        {"block_size_x": [32, 64]},
+                        answer=[args[1] + args[2], None, None, None],
+                        **way,
+                    )
                 self.assertEqual(len(results), 2, env["failed"])
-                grids = {each.config["block_size_x"]: each.config.get("grid_size_x") for each in env.result.measurements}
+                grids = {
+                    each.config["block_size_x"]: each.config.get("grid_size_x") for each in env.result.measurements
+                }
                 if callable(size) or callable(way.get("grid_div_x")):
                     self.assertEqual(grids, {32: 32, 64: 16})
 
     def test_too_few_blocks_are_wrong(self):
         args = vectors()
-        results, env = tuned("vector_add", ADD, 1000, args, {"block_size_x": [32]}, grid_div_x=["block_size_x", "2"],
-                             answer=[args[1] + args[2], None, None, None])
+        results, env = tuned(
+            "vector_add",
+            ADD,
+            1000,
+            args,
+            {"block_size_x": [32]},
+            grid_div_x=["block_size_x", "2"],
+            answer=[args[1] + args[2], None, None, None],
+        )
         self.assertEqual((results, len(env["failed"])), ([], 1))
         self.assertNotIn("best_config", env)
 
@@ -182,16 +256,27 @@ class Arguments(unittest.TestCase):
             x[0] = grid_size_x; x[1] = block_size_x; x[2] = block_size_z; x[3] = kernel_tuner;
           }
         }"""
-        after, = run_kernel("fill", source, 100, [np.zeros(4, np.int32)], {"block_size_x": 32}, settings=HOST)
+        (after,) = run_kernel("fill", source, 100, [np.zeros(4, np.int32)], {"block_size_x": 32}, settings=HOST)
         self.assertEqual(list(after), [4, 32, 1, 1])
         source = """
         #ifdef block_size_x
         #error a macro
         #endif
         __global__ void fill(int *x) { x[0] = CHOSEN; x[1] = TEXT; x[2] = NUMBER; x[3] = SAME; }"""
-        after, = run_kernel("fill", source, 1, [np.zeros(4, np.int32)], {"block_size_x": 32, "SAME": 8}, settings=HOST,
-                            defines={"CHOSEN": lambda p: p["block_size_x"] + 1, "TEXT": "(2 * block_size_x)", "NUMBER": 5,
-                                     "SAME": "SAME"})
+        (after,) = run_kernel(
+            "fill",
+            source,
+            1,
+            [np.zeros(4, np.int32)],
+            {"block_size_x": 32, "SAME": 8},
+            settings=HOST,
+            defines={
+                "CHOSEN": lambda p: p["block_size_x"] + 1,
+                "TEXT": "(2 * block_size_x)",
+                "NUMBER": 5,
+                "SAME": "SAME",
+            },
+        )
         self.assertEqual(list(after), [33, 64, 5, 8])
 
     def test_names_of_block_sizes_and_templates(self):
@@ -200,8 +285,16 @@ class Arguments(unittest.TestCase):
         __global__ void scale(T *x, const T factor) {
           x[blockIdx.x * WIDE + threadIdx.x] *= factor;
         }"""
-        results, env = tuned("scale<float, bx>", source, 64, [np.ones(64, np.float32), np.float32(3)], {"bx": [32, 64]},
-                             block_size_names=["bx"], answer=[np.full(64, 3, np.float32), None], lang=None)
+        results, env = tuned(
+            "scale<float, bx>",
+            source,
+            64,
+            [np.ones(64, np.float32), np.float32(3)],
+            {"bx": [32, 64]},
+            block_size_names=["bx"],
+            answer=[np.full(64, 3, np.float32), None],
+            lang=None,
+        )
         self.assertEqual(len(results), 2, env["failed"])
 
     def test_sources_of_every_kind(self):
@@ -226,23 +319,37 @@ class Arguments(unittest.TestCase):
     def test_restrictions_of_every_kind(self):
         args = vectors()
         params = {"block_size_x": [32, 64, 128], "extra": [1, 2]}
-        for restrictions, wanted in ((["block_size_x * extra <= 64", "extra != 2"], 2), ("block_size_x > 32 or extra == 2", 5),
-                                     (["block_size_x / 32 in (1, 4)"], 4), (["math.log2(block_size_x) == 6"], 2),
-                                     ([lambda p: p["extra"] == 1, "block_size_x < 128"], 2)):
+        for restrictions, wanted in (
+            (["block_size_x * extra <= 64", "extra != 2"], 2),
+            ("block_size_x > 32 or extra == 2", 5),
+            (["block_size_x / 32 in (1, 4)"], 4),
+            (["math.log2(block_size_x) == 6"], 2),
+            ([lambda p: p["extra"] == 1, "block_size_x < 128"], 2),
+        ):
             with self.subTest(str(restrictions)):
-                _, env = tuned("vector_add", ADD, 1000, args, params, restrictions=restrictions,
-                               strategy_options={"max_fevals": 1})
+                _, env = tuned(
+                    "vector_add", ADD, 1000, args, params, restrictions=restrictions, strategy_options={"max_fevals": 1}
+                )
                 self.assertEqual(env.result.space_size, wanted)
 
     def test_objectives_choose(self):
         args, params = vectors(), {"block_size_x": [32, 64, 128]}
         metrics = {"size": "block_size_x", "twice": lambda p: 2 * p["size"]}
         for higher, wanted in ((True, 128), (False, 32)):
-            _, env = tuned("vector_add", ADD, 1000, args, params, metrics=metrics, objective="twice",
-                           objective_higher_is_better=higher)
+            _, env = tuned(
+                "vector_add",
+                ADD,
+                1000,
+                args,
+                params,
+                metrics=metrics,
+                objective="twice",
+                objective_higher_is_better=higher,
+            )
             self.assertEqual(env["best_config"]["block_size_x"], wanted)
-        _, env = tuned("vector_add", ADD, 1000, args, params, metrics={"GFLOP/s": lambda p: 1 / p["time"]},
-                       objective="GFLOP/s")
+        _, env = tuned(
+            "vector_add", ADD, 1000, args, params, metrics={"GFLOP/s": lambda p: 1 / p["time"]}, objective="GFLOP/s"
+        )
         self.assertAlmostEqual(env["best_config"]["GFLOP/s"], 1 / env["best_config"]["time"])
 
     def test_strategies(self):
@@ -267,7 +374,7 @@ class Arguments(unittest.TestCase):
             store_results(place / "best.json", params, (1000,), results, env)
             store_results(place / "best.json", params, 2000, results, env, objective=("time", min))
             store_results(place / "best.json", "vector_add", ADD, params, 3000, results, env, objective="time")
-            data, = json.loads((place / "best.json").read_text()).values()
+            (data,) = json.loads((place / "best.json").read_text()).values()
             self.assertEqual(set(data), {"1000", "2000", "3000"})
             self.assertEqual(data["1000"], [{"block_size_x": 64, "time": results[0]["time"]}])
 
@@ -277,9 +384,16 @@ class Arguments(unittest.TestCase):
             with self.assertWarnsRegex(xtune.TuneWarning, text):
                 tuned("vector_add", ADD, 1000, args, params, **named)
         unsupported = (
-            {"texmem_args": {"t": args[1]}}, {"observers": [object()]}, {"simulation_mode": True}, {"lang": "OpenCL"},
-            {"lang": "C"}, {"strategy": object()}, {"objective": "energy"}, {"objective": ["a", "b"]},
-            {"smem_args": {"config": 1}}, {"restrictions": [3]},
+            {"texmem_args": {"t": args[1]}},
+            {"observers": [object()]},
+            {"simulation_mode": True},
+            {"lang": "OpenCL"},
+            {"lang": "C"},
+            {"strategy": object()},
+            {"objective": "energy"},
+            {"objective": ["a", "b"]},
+            {"smem_args": {"config": 1}},
+            {"restrictions": [3]},
         )
         for named in unsupported:
             with self.subTest(str(named)), self.assertRaises(xtune.UnsupportedError):
@@ -289,7 +403,10 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(xtune.UnsupportedError, "nvml_gr_clock"):
             tuned("vector_add", ADD, 1000, args, {"nvml_gr_clock": [1]})
         invalid = (
-            {"answer": [None]}, {"strategy": "best"}, {"metrics": {"a": "1"}, "objective": "a"}, {"problem_size": (1,) * 4},
+            {"answer": [None]},
+            {"strategy": "best"},
+            {"metrics": {"a": "1"}, "objective": "a"},
+            {"problem_size": (1,) * 4},
         )
         for named in invalid:
             with self.subTest(str(named)), self.assertRaises(xtune.InvalidArgumentError):
@@ -299,15 +416,24 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "'block_size_x' is \\(1, 2\\)"):
             tuned("vector_add", ADD, 1000, args, {"block_size_x": [(1, 2)]})
         with self.assertRaisesRegex(xtune.NothingValidError, "compile_failed"):
-            run_kernel("broken", "__global__ void broken(int n) { oh }", 1, [np.int32(1)], {"block_size_x": 1}, settings=HOST)
+            run_kernel(
+                "broken", "__global__ void broken(int n) { oh }", 1, [np.int32(1)], {"block_size_x": 1}, settings=HOST
+            )
 
     def test_a_goal_in_code_after_the_parameters_were_renamed(self):
         source = "__global__ void renamed(int *y) { y[blockIdx.x] = SIZE; }"
         for name in ("SIZE", "OTHER"):
             params = {"block_size_x": [32], name: [1, 2]}
-            results, env = tuned("renamed", source.replace("SIZE", name), 64, [np.zeros(64, np.int32)], params,
-                                 metrics={"m": lambda p, name=name: 1 / p[name]}, objective="m",
-                                 objective_higher_is_better=True)
+            results, env = tuned(
+                "renamed",
+                source.replace("SIZE", name),
+                64,
+                [np.zeros(64, np.int32)],
+                params,
+                metrics={"m": lambda p, name=name: 1 / p[name]},
+                objective="m",
+                objective_higher_is_better=True,
+            )
             self.assertEqual(env["best_config"][name], 1)
 
     def test_only_parameters_that_are_read_are_combined(self):
@@ -321,8 +447,15 @@ class Arguments(unittest.TestCase):
     def test_functions_that_fail_for_excluded_configurations(self):
         args = vectors()
         table = {32: 32, 64: 16}
-        results, _ = tuned("vector_add", ADD, lambda p: 32 * table[p["block_size_x"]], args,
-                           {"block_size_x": [32, 64, 128]}, grid_div_x=[32], restrictions=["block_size_x < 128"])
+        results, _ = tuned(
+            "vector_add",
+            ADD,
+            lambda p: 32 * table[p["block_size_x"]],
+            args,
+            {"block_size_x": [32, 64, 128]},
+            grid_div_x=[32],
+            restrictions=["block_size_x < 128"],
+        )
         self.assertEqual(len(results), 2)
         with self.assertRaises(KeyError):
             tuned("vector_add", ADD, lambda p: 32 * table[p["block_size_x"]], args, {"block_size_x": [32, 128]})
@@ -331,8 +464,14 @@ class Arguments(unittest.TestCase):
         args = vectors()
         with contextlib.redirect_stdout(io.StringIO()) as printed, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tuned("vector_add", ADD.replace("int i", "static_assert(block_size_x == 32, \"\"); int i"), 1000, args,
-                  {"block_size_x": [32, 64]}, verbose=True)
+            tuned(
+                "vector_add",
+                ADD.replace("int i", 'static_assert(block_size_x == 32, ""); int i'),
+                1000,
+                args,
+                {"block_size_x": [32, 64]},
+                verbose=True,
+            )
         self.assertIn("skipped block_size_x=64: compile_failed", printed.getvalue())
 
 

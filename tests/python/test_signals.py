@@ -61,7 +61,9 @@ class Interrupts(unittest.TestCase):
         self.assertEqual((result.counts, seen), ({"ok": 4}, [1]))
 
     def test_a_call_that_tunes_is_interrupted(self):
-        kernel = xtune.load(saxpy(name="called", entry="saxpy", reference=interrupt), backend="host", policy="tune_once")
+        kernel = xtune.load(
+            saxpy(name="called", entry="saxpy", reference=interrupt), backend="host", policy="tune_once"
+        )
         x, y = arrays()
         with self.assertRaises(KeyboardInterrupt):
             kernel(x, y, 1.0, N)
@@ -72,14 +74,18 @@ class Interrupts(unittest.TestCase):
         programs = {
             "a kernel that hangs": "threading.Timer(2, ready).start(); " + hanging,
             "another thread's run": "threading.Thread(target=lambda: xtune.tune(saxpy(), on_measurement=lambda m: "
-                                    "(ready(), time.sleep(600)), **HOST), daemon=True).start(); time.sleep(0.5); "
-                                    "xtune.tune(saxpy(), **HOST)",
+            "(ready(), time.sleep(600)), **HOST), daemon=True).start(); time.sleep(0.5); "
+            "xtune.tune(saxpy(), **HOST)",
         }
         for name, text in programs.items():
             with self.subTest(name):
                 # os._exit in the end: a daemon thread is still in its run.
-                program = subprocess.Popen([sys.executable, "-c", wait_in(text) + "os._exit(0)"], stdout=subprocess.PIPE,
-                                           text=True, start_new_session=True)
+                program = subprocess.Popen(
+                    [sys.executable, "-c", wait_in(text) + "os._exit(0)"],
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    start_new_session=True,
+                )
                 self.assertEqual(program.stdout.readline(), "ready\n")
                 program.send_signal(signal.SIGINT)
                 self.assertEqual(program.stdout.readline(), "interrupted\n")
@@ -91,13 +97,15 @@ class Endings(unittest.TestCase):
     def test_a_program_may_end_while_it_tunes(self):
         programs = {
             "in the background": "kernel = xtune.load(saxpy(reference=lambda x, y: 2 * x + y), backend='host', "
-                                 "policy='tune_in_background'); kernel(*arrays(), 1.0, N)",
+            "policy='tune_in_background'); kernel(*arrays(), 1.0, N)",
             "in a thread": "began = threading.Event(); threading.Thread(target=lambda: xtune.tune(saxpy(), fresh=True, "
-                           "progress=lambda p: (began.set(), time.sleep(0.5)), **HOST), daemon=True).start(); began.wait()",
+            "progress=lambda p: (began.set(), time.sleep(0.5)), **HOST), daemon=True).start(); began.wait()",
         }
         for name, text in programs.items():
             with self.subTest(name):
-                done = subprocess.run([sys.executable, "-c", wait_in(text)], capture_output=True, text=True, timeout=120, check=False)
+                done = subprocess.run(
+                    [sys.executable, "-c", wait_in(text)], capture_output=True, text=True, timeout=120, check=False
+                )
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 

@@ -8,11 +8,33 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "python").rglob("*.py")) + sorted((ROOT / "python").rglob("*.pyi"))
 # Names that came after 3.9, of modules that the package imports.
-LATER = {"typing": {"ParamSpec", "Concatenate", "TypeAlias", "TypeGuard", "Self", "Never", "LiteralString", "Unpack",
-                    "TypeVarTuple", "Required", "NotRequired", "assert_never", "override", "reveal_type"},
-         "itertools": {"pairwise", "batched"}, "contextlib": {"aclosing", "chdir"}, "inspect": {"get_annotations"},
-         "types": {"NoneType", "EllipsisType", "UnionType"}, "dataclasses": {"KW_ONLY"}, "enum": {"StrEnum"},
-         "functools": set(), "hashlib": {"file_digest"}, "math": {"cbrt", "exp2", "sumprod"}}
+LATER = {
+    "typing": {
+        "ParamSpec",
+        "Concatenate",
+        "TypeAlias",
+        "TypeGuard",
+        "Self",
+        "Never",
+        "LiteralString",
+        "Unpack",
+        "TypeVarTuple",
+        "Required",
+        "NotRequired",
+        "assert_never",
+        "override",
+        "reveal_type",
+    },
+    "itertools": {"pairwise", "batched"},
+    "contextlib": {"aclosing", "chdir"},
+    "inspect": {"get_annotations"},
+    "types": {"NoneType", "EllipsisType", "UnionType"},
+    "dataclasses": {"KW_ONLY"},
+    "enum": {"StrEnum"},
+    "functools": set(),
+    "hashlib": {"file_digest"},
+    "math": {"cbrt", "exp2", "sumprod"},
+}
 
 
 class Sources(unittest.TestCase):
@@ -35,8 +57,13 @@ class Sources(unittest.TestCase):
                         self.assertNotIn(node.arg, ("strict", "slots", "kw_only"))
                     # int | None is evaluated at run time; a set's union is not of two names.
                     if isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
-                        self.assertFalse([each for each in ast.walk(node.annotation)
-                                          if isinstance(each, ast.BinOp) and isinstance(each.op, ast.BitOr)])
+                        self.assertFalse(
+                            [
+                                each
+                                for each in ast.walk(node.annotation)
+                                if isinstance(each, ast.BinOp) and isinstance(each.op, ast.BitOr)
+                            ]
+                        )
 
     def test_the_project_says_so(self):
         text = (ROOT / "pyproject.toml").read_text()

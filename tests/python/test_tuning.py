@@ -48,8 +48,25 @@ class OtherOutputs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             spec, store = pathlib.Path(directory) / "saxpy.toml", pathlib.Path(directory) / "store"
             spec.write_text(saxpy(n=1 << 16, params={"UNROLL": [1, 2, 4]}, measure=measure).toml())
-            done = subprocess.run([program, "run", spec, "--backend", "host", "--store", store, "--top", "6", "--quiet",
-                                   "--format", "json"], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [
+                    program,
+                    "run",
+                    spec,
+                    "--backend",
+                    "host",
+                    "--store",
+                    store,
+                    "--top",
+                    "6",
+                    "--quiet",
+                    "--format",
+                    "json",
+                ],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             shown = json.loads(done.stdout)
             result = xtune.tune(spec, store=store, **HOST)
         self.assertEqual(result.from_store, 6)
@@ -64,8 +81,10 @@ class OtherOutputs(unittest.TestCase):
         # The best may be a tie that is a little slower.
         equals = [shown["best"]["config"], *shown["best"]["ties"]]
         ranked = [each.config for each in sorted(measured.values(), key=lambda each: each.time_ms)]
-        self.assertEqual([config for config in ranked if config not in equals],
-                         [row["config"] for row in shown["top"] if row["config"] not in equals])
+        self.assertEqual(
+            [config for config in ranked if config not in equals],
+            [row["config"] for row in shown["top"] if row["config"] not in equals],
+        )
 
 
 class Results(unittest.TestCase):
@@ -74,10 +93,18 @@ class Results(unittest.TestCase):
         cls.x, cls.y = arrays()
         cls.seen = []
         cls.result = xtune.tune(
-            SAXPY, params={"BLOCK": [32, 64], "UNROLL": [1, 2]}, constraints="BLOCK * UNROLL <= 64",
+            SAXPY,
+            params={"BLOCK": [32, 64], "UNROLL": [1, 2]},
+            constraints="BLOCK * UNROLL <= 64",
             args={"x": cls.x, "y": xtune.InOut(cls.y), "a": np.float32(2), "n": np.int32(N)},
-            grid="ceildiv(n, BLOCK * UNROLL)", block="BLOCK", reference=lambda x, y, a: a * x + y,
-            metrics={"GB_per_s": "12 * n / time_s / 1e9"}, measure=QUICK, on_measurement=cls.seen.append, **HOST)
+            grid="ceildiv(n, BLOCK * UNROLL)",
+            block="BLOCK",
+            reference=lambda x, y, a: a * x + y,
+            metrics={"GB_per_s": "12 * n / time_s / 1e9"},
+            measure=QUICK,
+            on_measurement=cls.seen.append,
+            **HOST,
+        )
 
     def test_has_the_winner_and_every_measurement(self):
         result = self.result
@@ -150,8 +177,13 @@ class Results(unittest.TestCase):
             self.assert_works(copy.deepcopy(twin))
         with self.assertRaisesRegex(xtune.UnavailableError, "another process"):
             twin.kernel(self.result.measurements[-1].config)
-        for part in (self.result.best, self.result.device, *xtune.devices("host"), *xtune.backends(),
-                     xtune.best(saxpy(), backend="host")):
+        for part in (
+            self.result.best,
+            self.result.device,
+            *xtune.devices("host"),
+            *xtune.backends(),
+            xtune.best(saxpy(), backend="host"),
+        ):
             self.assertEqual(pickle.loads(pickle.dumps(part)), part)
 
     def test_any_gpu_or_none(self):
@@ -196,8 +228,13 @@ class Results(unittest.TestCase):
 class Definitions(unittest.TestCase):
     def test_a_source_in_a_file(self):
         x, y = arrays()
-        definition = {"params": {"UNROLL": [1], "BLOCK": [32]}, "grid": "ceildiv(n, 32)", "block": "BLOCK",
-                      "measure": QUICK, "args": {"x": x, "y": xtune.InOut(y), "a": np.float32(2), "n": np.int32(N)}}
+        definition = {
+            "params": {"UNROLL": [1], "BLOCK": [32]},
+            "grid": "ceildiv(n, 32)",
+            "block": "BLOCK",
+            "measure": QUICK,
+            "args": {"x": x, "y": xtune.InOut(y), "a": np.float32(2), "n": np.int32(N)},
+        }
         with tempfile.TemporaryDirectory() as directory:
             source = pathlib.Path(directory) / "kernel.cu"
             source.write_text(SAXPY)
@@ -211,7 +248,7 @@ class Definitions(unittest.TestCase):
         self.assertEqual(xtune.tune(SAXPY + "// as in saxpy.cu", **definition, **HOST).counts, {"ok": 1})
 
     def test_the_entry_is_found_in_the_source(self):
-        launch = "// __global__ no();\nextern \"C\" __global__ __launch_bounds__(64 * (2)) void good(int n) {}"
+        launch = '// __global__ no();\nextern "C" __global__ __launch_bounds__(64 * (2)) void good(int n) {}'
         self.assertEqual(xtune.Tunable(source=launch).name, "good")
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "2 __global__ functions .a, b."):
             xtune.Tunable(source="__global__ void a() {}\n__global__ void b() {}")
@@ -238,19 +275,26 @@ class Definitions(unittest.TestCase):
             return least < BLOCK * UNROLL < most
 
         for constraint, expected in (
-                (lambda BLOCK, most=64: BLOCK < most, [(32, 1), (32, 2)]),
-                (lambda BLOCK=1, n=0: BLOCK * 32 == n, [(32, 1), (32, 2)]),  # n is a name of the problem
-                (functools.partial(below, 64), [(32, 1)]),
-                (functools.partial(below, most=128, least=32), [(32, 2), (64, 1)]),
-                (lambda none=True: none, [(32, 1), (64, 1), (32, 2), (64, 2)])):
+            (lambda BLOCK, most=64: BLOCK < most, [(32, 1), (32, 2)]),
+            (lambda BLOCK=1, n=0: BLOCK * 32 == n, [(32, 1), (32, 2)]),  # n is a name of the problem
+            (functools.partial(below, 64), [(32, 1)]),
+            (functools.partial(below, most=128, least=32), [(32, 2), (64, 1)]),
+            (lambda none=True: none, [(32, 1), (64, 1), (32, 2), (64, 2)]),
+        ):
             with self.subTest(expected):
                 configs = xtune.all_configs(saxpy(constraints=[constraint]), backend="host")
                 self.assertEqual({(each["BLOCK"], each["UNROLL"]) for each in configs}, set(expected))
-        with self.assertRaisesRegex(xtune.InvalidArgumentError, "'most' is neither a parameter nor a name of the problem"):
+        with self.assertRaisesRegex(
+            xtune.InvalidArgumentError, "'most' is neither a parameter nor a name of the problem"
+        ):
             xtune.all_configs(saxpy(constraints=[below]), backend="host")
 
     def test_parameters_are_ranges_and_powers(self):
-        tunable = xtune.Tunable("s", SAXPY, grid=1, block="B", args={"n": np.int32(1)}).param_range("B", 32, 96, 32).param_pow2("UNROLL", 1, 4)
+        tunable = (
+            xtune.Tunable("s", SAXPY, grid=1, block="B", args={"n": np.int32(1)})
+            .param_range("B", 32, 96, 32)
+            .param_pow2("UNROLL", 1, 4)
+        )
         self.assertEqual({each["B"] for each in xtune.all_configs(tunable, backend="host")}, {32, 64, 96})
         self.assertEqual({each["UNROLL"] for each in xtune.all_configs(tunable, backend="host")}, {1, 2, 4})
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "more than the 2"):
@@ -267,8 +311,9 @@ class Definitions(unittest.TestCase):
         self.assertGreaterEqual(results[0].across.score, 1)
 
     def test_values_that_belong_together(self):
-        tunable = xtune.Tunable("s", SAXPY, grid=1, block="B", args={"n": np.int32(1)},
-                                params={("B", "UNROLL"): [(32, 2), (64, 1)]})
+        tunable = xtune.Tunable(
+            "s", SAXPY, grid=1, block="B", args={"n": np.int32(1)}, params={("B", "UNROLL"): [(32, 2), (64, 1)]}
+        )
         rows = [{"B": 32, "UNROLL": 2}, {"B": 64, "UNROLL": 1}]
         self.assertEqual(xtune.all_configs(tunable, backend="host"), rows)
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "a row has 1 values"):
@@ -287,7 +332,12 @@ class Definitions(unittest.TestCase):
 
         x, y = arrays()
         args = {"x": Last(x, shape="n"), "y": Rows("n"), "a": np.float32(2), "n": np.int32(N)}
-        plain = {"x": xtune.In(x, shape="n"), "y": xtune.InOut(dtype="f32", shape=("n",)), "a": np.float32(2), "n": np.int32(N)}
+        plain = {
+            "x": xtune.In(x, shape="n"),
+            "y": xtune.InOut(dtype="f32", shape=("n",)),
+            "a": np.float32(2),
+            "n": np.int32(N),
+        }
         self.assertEqual(saxpy(args=args).toml(), saxpy(args=plain).toml())
         rows = Rows("n")
 
@@ -303,9 +353,17 @@ class Definitions(unittest.TestCase):
     def test_random_integers_lie_in_their_range(self):
         seen = []
         source = 'extern "C" __global__ void k(const int* rows, int* y) { y[threadIdx.x] = rows[threadIdx.x]; }'
-        tunable = xtune.Tunable("k", source, params={"P": [1]}, grid=1, block=64, measure=QUICK, args={
-            "rows": xtune.In({"integers": (5, "M")}, "i32", 64), "y": xtune.Out(dtype="i32", shape=64)},
-            problem={"M": 9}, reference=lambda rows: seen.extend(rows.tolist()) or rows)
+        tunable = xtune.Tunable(
+            "k",
+            source,
+            params={"P": [1]},
+            grid=1,
+            block=64,
+            measure=QUICK,
+            args={"rows": xtune.In({"integers": (5, "M")}, "i32", 64), "y": xtune.Out(dtype="i32", shape=64)},
+            problem={"M": 9},
+            reference=lambda rows: seen.extend(rows.tolist()) or rows,
+        )
         self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
         self.assertEqual(set(seen), {5, 6, 7, 8})
         for wrong in ({"integers": (5,)}, {"integer": (5, 6)}, {}):
@@ -343,7 +401,11 @@ class Definitions(unittest.TestCase):
         with tempfile.TemporaryDirectory() as store, warnings.catch_warnings():
             warnings.simplefilter("error")
             for i, value in enumerate((1, "1", True, 1)):
-                result = xtune.tune(saxpy(params={"UNROLL": [value]}, grid="ceildiv(n, BLOCK)", constraints="BLOCK == 32"), store=store, **HOST)
+                result = xtune.tune(
+                    saxpy(params={"UNROLL": [value]}, grid="ceildiv(n, BLOCK)", constraints="BLOCK == 32"),
+                    store=store,
+                    **HOST,
+                )
                 self.assertEqual((repr(result.best.config["UNROLL"]), result.best.from_store), (repr(value), i > 0))
 
     def test_scalars_may_be_infinite(self):
@@ -351,10 +413,22 @@ class Definitions(unittest.TestCase):
           const int i = blockIdx.x * blockDim.x + threadIdx.x;
           if (i < n) y[i] = i % 2 ? low : none;
         }"""
-        args = {"y": xtune.Out(dtype="f32", shape="n"), "low": np.float32("-inf"),
-                "none": xtune.Scalar("f32", float("nan")), "n": np.int32(64)}
-        result = xtune.tune(fill, params={"BLOCK": [64]}, args=args, grid=1, block="BLOCK", measure=QUICK,
-                            reference=lambda low, none: np.tile([np.float32("nan"), low], 32), **HOST)
+        args = {
+            "y": xtune.Out(dtype="f32", shape="n"),
+            "low": np.float32("-inf"),
+            "none": xtune.Scalar("f32", float("nan")),
+            "n": np.int32(64),
+        }
+        result = xtune.tune(
+            fill,
+            params={"BLOCK": [64]},
+            args=args,
+            grid=1,
+            block="BLOCK",
+            measure=QUICK,
+            reference=lambda low, none: np.tile([np.float32("nan"), low], 32),
+            **HOST,
+        )
         self.assertEqual(result.counts, {"ok": 1})
 
     def test_a_scalar_that_is_no_number_explains_outputs_without_numbers(self):
@@ -366,12 +440,17 @@ class Definitions(unittest.TestCase):
 
             def tuned(number):
                 args = {"x": xtune.In(x), "y": xtune.InOut(y), "a": xtune.Scalar(dtype, number), "n": np.int32(N)}
-                return xtune.tune(saxpy(source=source, args=args, reference=lambda x: np.full_like(x, np.nan)),
-                                  configs=[{"BLOCK": 32, "UNROLL": 1}], **HOST)
+                return xtune.tune(
+                    saxpy(source=source, args=args, reference=lambda x: np.full_like(x, np.nan)),
+                    configs=[{"BLOCK": 32, "UNROLL": 1}],
+                    **HOST,
+                )
 
             with self.subTest(dtype=dtype):
                 self.assertEqual(tuned(float(value)).counts, {"ok": 1})
-                with self.assertRaisesRegex(xtune.InvalidSpecError, "NaN in all 1024 elements of output 'y', although no input"):
+                with self.assertRaisesRegex(
+                    xtune.InvalidSpecError, "NaN in all 1024 elements of output 'y', although no input"
+                ):
                     tuned(1)
 
     def test_several_steps_scratch_and_constants(self):
@@ -381,9 +460,19 @@ class Definitions(unittest.TestCase):
         extern "C" __global__ void second(const float* part, float* y) { y[threadIdx.x] = part[threadIdx.x] + weights[1]; }
         """
         x = np.arange(8, dtype=np.float32)
-        tunable = xtune.Tunable("two", source, params={"P": [1]}, measure=QUICK, args={
-            "x": x, "part": xtune.Scratch("f32", 8), "y": xtune.Out(dtype="f32", shape=8),
-            "weights": xtune.Constant(np.float32([3, 4]))}, reference=lambda x: 3 * x + 4)
+        tunable = xtune.Tunable(
+            "two",
+            source,
+            params={"P": [1]},
+            measure=QUICK,
+            args={
+                "x": x,
+                "part": xtune.Scratch("f32", 8),
+                "y": xtune.Out(dtype="f32", shape=8),
+                "weights": xtune.Constant(np.float32([3, 4])),
+            },
+            reference=lambda x: 3 * x + 4,
+        )
         tunable.step("first", 1, 8, args=["x", "part"]).step("second", 1, 8, args=["part", "y"])
         self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
         kernel = xtune.load(tunable, backend="host")
@@ -393,33 +482,42 @@ class Definitions(unittest.TestCase):
         np.testing.assert_array_equal(y, x + 2)
 
     def test_tensor_maps_reach_the_spec(self):
-        tunable = xtune.Tunable("t", source="__global__ void t() {}", args={
-            "a": xtune.In(dtype="bf16", shape=(128, 64)), "a_map": xtune.TensorMap("a", (64, 64), swizzle=128)})
+        tunable = xtune.Tunable(
+            "t",
+            source="__global__ void t() {}",
+            args={"a": xtune.In(dtype="bf16", shape=(128, 64)), "a_map": xtune.TensorMap("a", (64, 64), swizzle=128)},
+        )
         self.assertIn('swizzle = "128"', tunable.toml())
         self.assertIn('dtype = "bf16"', tunable.toml())
 
     def test_mistakes_are_explained(self):
         x, _ = arrays()
         for error, words, make in (
-                (TypeError, "numpy.int32.5.", lambda: xtune.Tunable("t", args={"n": 5})),
-                (TypeError, "'x': str is not an argument", lambda: xtune.Tunable("t", args={"x": "what"})),
-                (xtune.InvalidArgumentError, "not contiguous", lambda: xtune.Tunable("t", args={"x": x[::2]})),
-                (xtune.InvalidArgumentError, "declared as f16", lambda: xtune.In(x, "f16") and xtune.Tunable(
-                    "t", args={"x": xtune.In(x, "f16")})),
-                (xtune.InvalidArgumentError, "dtype and a shape", lambda: xtune.Tunable("t", args={"x": xtune.Out()})),
-                (xtune.InvalidArgumentError, "not a type that kernels take", lambda: xtune.Scalar and xtune.Tunable(
-                    "t", args={"x": np.array(["a"])})),
-                (xtune.InvalidArgumentError, "list of values", lambda: xtune.Tunable("t", params={"B": 5})),
-                (TypeError, "did you mean 'params'", lambda: xtune.tune(SAXPY, parms={"B": [1]})),
-                (TypeError, "'grid', which only a source", lambda: xtune.tune(saxpy(), grid=1)),
-                (xtune.InvalidArgumentError, "neither a path", lambda: xtune.tune("saxpy")),
-                (xtune.StorageError, "missing.toml", lambda: xtune.tune("missing.toml")),
-                (xtune.InvalidArgumentError, "isolation", lambda: xtune.tune(saxpy(), isolation="thread")),
-                (xtune.InvalidArgumentError, "strategy", lambda: xtune.tune(saxpy(), strategy="magic", **HOST)),
-                (xtune.InvalidSpecError, "BLOK", lambda: saxpy(grid="BLOK").check_spec()),
-                (xtune.InvalidArgumentError, "policy", lambda: xtune.load(saxpy(), policy="guess")),
-                (TypeError, r"load\(\) takes a Tunable .* not a source", lambda: xtune.load("saxpy.cu")),
-                (TypeError, r"best\(\) takes a Tunable .* not a source", lambda: xtune.best(SAXPY)),
+            (TypeError, "numpy.int32.5.", lambda: xtune.Tunable("t", args={"n": 5})),
+            (TypeError, "'x': str is not an argument", lambda: xtune.Tunable("t", args={"x": "what"})),
+            (xtune.InvalidArgumentError, "not contiguous", lambda: xtune.Tunable("t", args={"x": x[::2]})),
+            (
+                xtune.InvalidArgumentError,
+                "declared as f16",
+                lambda: xtune.In(x, "f16") and xtune.Tunable("t", args={"x": xtune.In(x, "f16")}),
+            ),
+            (xtune.InvalidArgumentError, "dtype and a shape", lambda: xtune.Tunable("t", args={"x": xtune.Out()})),
+            (
+                xtune.InvalidArgumentError,
+                "not a type that kernels take",
+                lambda: xtune.Scalar and xtune.Tunable("t", args={"x": np.array(["a"])}),
+            ),
+            (xtune.InvalidArgumentError, "list of values", lambda: xtune.Tunable("t", params={"B": 5})),
+            (TypeError, "did you mean 'params'", lambda: xtune.tune(SAXPY, parms={"B": [1]})),
+            (TypeError, "'grid', which only a source", lambda: xtune.tune(saxpy(), grid=1)),
+            (xtune.InvalidArgumentError, "neither a path", lambda: xtune.tune("saxpy")),
+            (xtune.StorageError, "missing.toml", lambda: xtune.tune("missing.toml")),
+            (xtune.InvalidArgumentError, "isolation", lambda: xtune.tune(saxpy(), isolation="thread")),
+            (xtune.InvalidArgumentError, "strategy", lambda: xtune.tune(saxpy(), strategy="magic", **HOST)),
+            (xtune.InvalidSpecError, "BLOK", lambda: saxpy(grid="BLOK").check_spec()),
+            (xtune.InvalidArgumentError, "policy", lambda: xtune.load(saxpy(), policy="guess")),
+            (TypeError, r"load\(\) takes a Tunable .* not a source", lambda: xtune.load("saxpy.cu")),
+            (TypeError, r"best\(\) takes a Tunable .* not a source", lambda: xtune.best(SAXPY)),
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 make()
@@ -437,20 +535,29 @@ class Validation(unittest.TestCase):
         return self.result.counts
 
     def test_references_return_an_array_or_a_dict(self):
-        for reference in (lambda x, y, a, n: a * x[:n] + y, lambda inputs, problem: {"y": 2 * inputs["x"] + inputs["y"]},
-                          lambda **all: (2 * all["x"] + all["y"]).astype(np.float64)):
+        for reference in (
+            lambda x, y, a, n: a * x[:n] + y,
+            lambda inputs, problem: {"y": 2 * inputs["x"] + inputs["y"]},
+            lambda **all: (2 * all["x"] + all["y"]).astype(np.float64),
+        ):
             self.assertEqual(self.counts(saxpy(reference=reference)), {"ok": 1})
         self.assertEqual(self.counts(saxpy(reference=lambda x: x)), {"wrong_result": 1})
         with self.assertRaisesRegex(xtune.NothingValidError, "wrong_result"):
             self.result.best
 
     def test_references_that_fail_are_explained(self):
-        for words, reference in (("ValueError: on purpose", lambda x: int("on purpose")), ("returned None", lambda: None),
-                                 ("no_such", lambda no_such: 0), ("shape .4,", lambda: np.zeros(4)),
-                                 ("'z', and the outputs are y", lambda: {"z": np.zeros(N)})):
+        for words, reference in (
+            ("ValueError: on purpose", lambda x: int("on purpose")),
+            ("returned None", lambda: None),
+            ("no_such", lambda no_such: 0),
+            ("shape .4,", lambda: np.zeros(4)),
+            ("'z', and the outputs are y", lambda: {"z": np.zeros(N)}),
+        ):
             if "ValueError" in words:
+
                 def reference(x):
                     raise ValueError("on purpose")
+
             with self.subTest(words), self.assertRaisesRegex(xtune.InvalidArgumentError, words) as caught:
                 self.counts(saxpy(reference=reference))
             self.assertIsInstance(caught.exception.__cause__, (ValueError, TypeError))
@@ -470,7 +577,9 @@ class Validation(unittest.TestCase):
 
     def test_a_check_that_cannot_answer_ends_the_run_and_is_not_a_wrong_result(self):
         with tempfile.TemporaryDirectory() as store:
-            with self.assertRaisesRegex(xtune.InvalidArgumentError, "the check has a parameter 'yy', and there are .*y"):
+            with self.assertRaisesRegex(
+                xtune.InvalidArgumentError, "the check has a parameter 'yy', and there are .*y"
+            ):
                 xtune.tune(saxpy().check(lambda yy: True), **{**HOST, "store": store})
             with self.assertRaisesRegex(xtune.InvalidArgumentError, "the check returned an array of .* return a bool"):
                 xtune.tune(saxpy().check(lambda y: y > 0), **{**HOST, "store": store})
@@ -482,12 +591,27 @@ class Validation(unittest.TestCase):
 
     def test_narrow_types_are_f32_arrays(self):
         source = 'extern "C" __global__ void copy(const T* x, T* y) { y[threadIdx.x] = x[threadIdx.x]; }'
-        for dtype, bits, ctype in (("bf16", "u2", "unsigned short"), ("f8e4m3", "u1", "unsigned char"), ("f16", "f2", "_Float16")):
-            values = np.array([0, 1, -2, 0.5, 1.75, 448, 2**-6, -2**-9], np.float32)
+        for dtype, bits, ctype in (
+            ("bf16", "u2", "unsigned short"),
+            ("f8e4m3", "u1", "unsigned char"),
+            ("f16", "f2", "_Float16"),
+        ):
+            values = np.array([0, 1, -2, 0.5, 1.75, 448, 2**-6, -(2**-9)], np.float32)
             x = xtune._arrays.encode(values, dtype, values.shape, "x").view(bits)
-            tunable = xtune.Tunable("copy", source, params={"P": [1]}, grid=1, block=8, measure=QUICK, defines={"T": ctype}, args={
-                "x": xtune.In(lambda problem, values=values: values, dtype, 8), "y": xtune.Out(dtype=dtype, shape=8)},
-                reference=lambda x: x)
+            tunable = xtune.Tunable(
+                "copy",
+                source,
+                params={"P": [1]},
+                grid=1,
+                block=8,
+                measure=QUICK,
+                defines={"T": ctype},
+                args={
+                    "x": xtune.In(lambda problem, values=values: values, dtype, 8),
+                    "y": xtune.Out(dtype=dtype, shape=8),
+                },
+                reference=lambda x: x,
+            )
             with self.subTest(dtype):
                 self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
                 y = np.zeros_like(x)
@@ -508,9 +632,13 @@ class Validation(unittest.TestCase):
 
 class Callbacks(unittest.TestCase):
     def test_exceptions_leave_tune_as_they_are(self):
-        for tunable, settings in ((saxpy(constraints=[lambda BLOCK: fail()]), {}), (saxpy(), {"progress": fail}),
-                                  (saxpy(), {"on_measurement": fail}), (saxpy(), {"configs": fail}),
-                                  (saxpy().data("x", fail, dtype="f32"), {})):
+        for tunable, settings in (
+            (saxpy(constraints=[lambda BLOCK: fail()]), {}),
+            (saxpy(), {"progress": fail}),
+            (saxpy(), {"on_measurement": fail}),
+            (saxpy(), {"configs": fail}),
+            (saxpy().data("x", fail, dtype="f32"), {}),
+        ):
             with self.assertRaisesRegex(Raised, "on purpose"):
                 xtune.tune(tunable, fresh=True, **settings, **HOST)
         self.assertTrue(xtune.tune(saxpy(), **HOST).found)
@@ -531,15 +659,29 @@ class Callbacks(unittest.TestCase):
 
     def test_logs_come_with_measurements(self):
         seen = []
-        xtune.tune(saxpy(), fresh=True, on_measurement=lambda measurement, log: seen.append((measurement.outcome, log)), **HOST)
+        xtune.tune(
+            saxpy(), fresh=True, on_measurement=lambda measurement, log: seen.append((measurement.outcome, log)), **HOST
+        )
         self.assertEqual([outcome for outcome, _ in seen], ["ok"] * 4)
         self.assertTrue(all(isinstance(log, str) for _, log in seen))
 
     def test_wrong_types_are_refused_by_name(self):
-        for named in ({"evals": -1}, {"evals": "3"}, {"jobs": -5}, {"jobs": "all"}, {"jobs": 1.5}, {"jobs": 0.0},
-                      {"jobs": float("nan")}, {"stop": 3}, {"configs": []}, {"configs": "BLOCK=64"}, {"configs": [3]},
-                      {"configs": lambda problem: None}, {"seed": 0.5}):
-            (name, value), = named.items()
+        for named in (
+            {"evals": -1},
+            {"evals": "3"},
+            {"jobs": -5},
+            {"jobs": "all"},
+            {"jobs": 1.5},
+            {"jobs": 0.0},
+            {"jobs": float("nan")},
+            {"stop": 3},
+            {"configs": []},
+            {"configs": "BLOCK=64"},
+            {"configs": [3]},
+            {"configs": lambda problem: None},
+            {"seed": 0.5},
+        ):
+            ((name, value),) = named.items()
             with self.subTest(**named), self.assertRaisesRegex(xtune.InvalidArgumentError, f"^{name}"):
                 xtune.tune(saxpy(), **{**HOST, **named})
         for params in ([1, 2], {"A": [None]}, {"A": [2**64]}, {"A": [(1, 2)]}, {("A", "B"): [(1, None)]}):
@@ -667,8 +809,14 @@ class Package(unittest.TestCase):
             for file in pathlib.Path(xtune.__file__).parent.glob("*.py"):
                 (package / file.name).write_text(file.read_text())
             (package / "_native.cpython-27-none.so").write_text("")
-            done = subprocess.run([sys.executable, "-c", "import xtune"], cwd=directory, capture_output=True, text=True,
-                                  env={**os.environ, "PYTHONPATH": directory}, check=False)
+            done = subprocess.run(
+                [sys.executable, "-c", "import xtune"],
+                cwd=directory,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "PYTHONPATH": directory},
+                check=False,
+            )
         self.assertRegex(done.stderr, r"ImportError: xtune has no extension for Python 3.*_native\.cpython-27-none\.so")
 
     def test_completion_shows_what_is_public(self):
@@ -689,8 +837,11 @@ class Package(unittest.TestCase):
 class Stubs(unittest.TestCase):
     def names_in(self, body):
         names = {each.name for each in body if isinstance(each, (ast.ClassDef, ast.FunctionDef))}
-        return {name for name in names | {each.target.id for each in body if isinstance(each, ast.AnnAssign)}
-                if not name.startswith("__")}
+        return {
+            name
+            for name in names | {each.target.id for each in body if isinstance(each, ast.AnnAssign)}
+            if not name.startswith("__")
+        }
 
     def test_describe_the_extension(self):
         native = xtune._native
@@ -699,8 +850,11 @@ class Stubs(unittest.TestCase):
         self.assertEqual(sorted(self.names_in(stub)), sorted(public))
         for each in stub:
             if isinstance(each, ast.ClassDef):
-                members = [name for name in vars(getattr(native, each.name)) if not name.startswith("__")
-                           and name != "_pybind11_conduit_v1_"]
+                members = [
+                    name
+                    for name in vars(getattr(native, each.name))
+                    if not name.startswith("__") and name != "_pybind11_conduit_v1_"
+                ]
                 self.assertEqual(sorted(self.names_in(each.body)), sorted(members), each.name)
 
     def test_everything_public_is_documented(self):

@@ -69,11 +69,16 @@ def main():
         source = sdist if options.sdist else ROOT
         settings = ["--config-settings", f"build-dir={options.build.resolve()}"] if options.build else []
         run(python, "-m", "pip", "wheel", "--no-index", "--no-deps", "-w", work, *settings, source)
-        wheel, = work.glob("*.whl")
+        (wheel,) = work.glob("*.whl")
         names = zipfile.ZipFile(wheel).namelist()
         print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB", *names, sep="\n  ")
-        for wanted in ("xtune/xtune", "xtune/__init__.py", "xtune/_native.pyi", "xtune/py.typed",
-                       "xtune/compat/kernel_tuner.py"):
+        for wanted in (
+            "xtune/xtune",
+            "xtune/__init__.py",
+            "xtune/_native.pyi",
+            "xtune/py.typed",
+            "xtune/compat/kernel_tuner.py",
+        ):
             if wanted not in names:
                 sys.exit(f"the wheel lacks {wanted}")
         run(python, "-m", "pip", "install", "--no-index", "--no-deps", wheel)

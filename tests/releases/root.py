@@ -25,7 +25,11 @@ class Failure(Exception):
 def mirror():
     """The mirror of this machine's apt."""
     folder = pathlib.Path("/etc/apt")
-    for path in [folder / "sources.list", *sorted(folder.glob("sources.list.d/debian*")), *sorted(folder.glob("sources.list.d/*"))]:
+    for path in [
+        folder / "sources.list",
+        *sorted(folder.glob("sources.list.d/debian*")),
+        *sorted(folder.glob("sources.list.d/*")),
+    ]:
         if path.is_file() and "debian" in path.read_text() and (found := suites.mirror_of(path.read_text())):
             return found
     raise Failure("no mirror of Debian is named in /etc/apt: give one with --mirror")
@@ -46,18 +50,44 @@ class Root:
         try:
             fcntl.flock(self.held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Failure(f"another run uses {self.path}: wait for its end, or give another directory with --roots") from None
+            raise Failure(
+                f"another run uses {self.path}: wait for its end, or give another directory with --roots"
+            ) from None
 
     def run(self, command, folder="/", variables=None, check=True):
         """Runs the command inside, and appends its output to the log."""
-        environment = {"HOME": "/root", "PATH": PATH, "TERM": "dumb", "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
-        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "sh", "-c", ENTER, str(self.path), folder,
-                               *command], env=environment | (variables or {}), capture_output=True, text=True,
-                              errors="replace")
+        environment = {
+            "HOME": "/root",
+            "PATH": PATH,
+            "TERM": "dumb",
+            "LC_ALL": "C.UTF-8",
+            "DEBIAN_FRONTEND": "noninteractive",
+        }
+        done = subprocess.run(
+            [
+                "unshare",
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child=KILL",
+                "sh",
+                "-c",
+                ENTER,
+                str(self.path),
+                folder,
+                *command,
+            ],
+            env=environment | (variables or {}),
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
         self.note(" ".join(command), done.stdout + done.stderr)
         if check and done.returncode != 0:
-            raise Failure(f"'{' '.join(command)}' ended with code {done.returncode} in {self.path}: see {self.log}\n"
-                          f"{(done.stdout + done.stderr)[-2000:]}")
+            raise Failure(
+                f"'{' '.join(command)}' ended with code {done.returncode} in {self.path}: see {self.log}\n"
+                f"{(done.stdout + done.stderr)[-2000:]}"
+            )
         return done
 
     def note(self, command, output):
@@ -68,13 +98,24 @@ class Root:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.note(" ".join(command), done.stdout)
         if done.returncode != 0:
-            raise Failure(f"'{' '.join(command)}' ended with code {done.returncode}: see {self.log}\n{done.stdout[-2000:]}")
+            raise Failure(
+                f"'{' '.join(command)}' ended with code {done.returncode}: see {self.log}\n{done.stdout[-2000:]}"
+            )
 
     def make(self):
         """Makes the base system and installs the packages of the suite, where that is still to be done."""
         if not (self.path / "etc/xtune-base").exists():
             shutil.rmtree(self.path, ignore_errors=True)
-            self.outside(["debootstrap", "--variant=minbase", "--include=ca-certificates", self.suite.codename, str(self.path), self.mirror])
+            self.outside(
+                [
+                    "debootstrap",
+                    "--variant=minbase",
+                    "--include=ca-certificates",
+                    self.suite.codename,
+                    str(self.path),
+                    self.mirror,
+                ]
+            )
             (self.path / "etc/xtune-base").touch()
         for name in ("resolv.conf", "hosts"):
             if pathlib.Path("/etc", name).exists():
@@ -91,7 +132,14 @@ class Root:
         # Without it, a package manager waits for the disk after each file.
         (self.path / "etc/dpkg/dpkg.cfg.d").mkdir(exist_ok=True)
         (self.path / "etc/dpkg/dpkg.cfg.d/xtune").write_text("force-unsafe-io\n")
-        self.run(["apt-get", "install", "-y", *(name for name in suites.packages(self.suite) if name not in self.suite.extra_packages)])
+        self.run(
+            [
+                "apt-get",
+                "install",
+                "-y",
+                *(name for name in suites.packages(self.suite) if name not in self.suite.extra_packages),
+            ]
+        )
         if self.suite.extra:
             self.run(["apt-get", "install", "-y", "-t", self.suite.extra, *self.suite.extra_packages])
         self.add_cuda_headers()
@@ -106,7 +154,14 @@ class Root:
             name = suites.CUDA_HEADERS + (f"/{self.suite.extra}" if self.suite.extra else "")
             # apt's own user cannot write there.
             self.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", name], inside)
-            self.run(["sh", "-c", "for file in *.deb; do dpkg-deb --fsys-tarfile $file | tar -C / -x --wildcards './usr/include/*'; done"], inside)
+            self.run(
+                [
+                    "sh",
+                    "-c",
+                    "for file in *.deb; do dpkg-deb --fsys-tarfile $file | tar -C / -x --wildcards './usr/include/*'; done",
+                ],
+                inside,
+            )
 
     def add_kokkos_archives(self):
         """Adds the archives that Kokkos' CMake files name and its package lacks. Built from source, they are empty, too."""
@@ -133,8 +188,12 @@ class Root:
         """Copies the files of the checkout to the same path inside, since programs of tests contain it. A file whose
         contents are the same keeps its time, and so what was built from it."""
         place = self.path / source.relative_to("/")
-        listed = subprocess.run(["git", "-C", str(source), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                                capture_output=True, check=True, text=True)
+        listed = subprocess.run(
+            ["git", "-C", str(source), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            check=True,
+            text=True,
+        )
         names = {name for name in listed.stdout.split("\0") if name and os.path.lexists(source / name)}
         for file in [path for path in place.rglob("*") if path.is_symlink() or path.is_file()]:
             if str(file.relative_to(place)) not in names:

@@ -19,15 +19,36 @@ class Suite:
 
 
 SUITES = {
-    "bookworm": Suite("bookworm", "Debian 12", ("libamdhip64-dev", "rocm-device-libs", "clang-19", "lld-19"),
-                      ("libnvrtc11.2", "libcu++-dev"), ("libtrilinos-kokkos-dev",)),
-    "trixie": Suite("trixie", "Debian 13", ("libamdhip64-dev", "rocm-device-libs-17", "clang-19", "lld-19"),
-                    ("libnvrtc12", "libcu++-dev"), ("libtrilinos-kokkos-dev",)),
-    "sid": Suite("sid", "Debian unstable", ("libamdhip64-dev", "rocm-device-libs-21", "clang-21", "lld-21"),
-                 ("libnvrtc12", "libcu++-dev"), ("libkokkos-dev",)),
-    "experimental": Suite("sid", "Debian experimental", ("libamdhip64-dev", "rocm-device-libs-22", "clang-22", "lld-22"),
-                          ("libnvrtc12", "libcu++-dev"), ("libtrilinos-kokkos-dev",), "experimental",
-                          ("libamdhip64-dev", "rocm-device-libs-22", "libnvrtc12", "libtrilinos-kokkos-dev")),
+    "bookworm": Suite(
+        "bookworm",
+        "Debian 12",
+        ("libamdhip64-dev", "rocm-device-libs", "clang-19", "lld-19"),
+        ("libnvrtc11.2", "libcu++-dev"),
+        ("libtrilinos-kokkos-dev",),
+    ),
+    "trixie": Suite(
+        "trixie",
+        "Debian 13",
+        ("libamdhip64-dev", "rocm-device-libs-17", "clang-19", "lld-19"),
+        ("libnvrtc12", "libcu++-dev"),
+        ("libtrilinos-kokkos-dev",),
+    ),
+    "sid": Suite(
+        "sid",
+        "Debian unstable",
+        ("libamdhip64-dev", "rocm-device-libs-21", "clang-21", "lld-21"),
+        ("libnvrtc12", "libcu++-dev"),
+        ("libkokkos-dev",),
+    ),
+    "experimental": Suite(
+        "sid",
+        "Debian experimental",
+        ("libamdhip64-dev", "rocm-device-libs-22", "clang-22", "lld-22"),
+        ("libnvrtc12", "libcu++-dev"),
+        ("libtrilinos-kokkos-dev",),
+        "experimental",
+        ("libamdhip64-dev", "rocm-device-libs-22", "libnvrtc12", "libtrilinos-kokkos-dev"),
+    ),
 }
 
 # To run the tests: kernels.py, the host backend and the Kokkos backend.
@@ -36,13 +57,17 @@ TOOLS = ("python3", "g++", "cmake", "make", "ninja-build", "libgomp1")
 CUDA_HEADERS = "nvidia-cuda-dev"
 
 # Those whose versions are reported.
-SHOWN_PACKAGES = re.compile(r"libc6|(g\+\+|clang)-\d+|libamdhip64-\d+|libhiprtc\d+|libamd-comgr\d+|rocm-device-libs(-\d+)?|libnvrtc[\d.]+|"
-                            r"libkokkos[\d.]+|libtrilinos-kokkos-[\d.]+")
+SHOWN_PACKAGES = re.compile(
+    r"libc6|(g\+\+|clang)-\d+|libamdhip64-\d+|libhiprtc\d+|libamd-comgr\d+|rocm-device-libs(-\d+)?|libnvrtc[\d.]+|"
+    r"libkokkos[\d.]+|libtrilinos-kokkos-[\d.]+"
+)
 
 # One architecture of each family, for which all kernels are compiled.
-KERNEL_ARCHS = {"hiprtc": ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"],
-                "clang": ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"],
-                "": ["sm_80", "sm_90a"]}
+KERNEL_ARCHS = {
+    "hiprtc": ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"],
+    "clang": ["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201"],
+    "": ["sm_80", "sm_90a"],
+}
 
 
 def packages(suite):
@@ -119,7 +144,11 @@ def toolchains(report):
 
 def kokkos_spaces(toolchain):
     """The spaces of the CPU among those of "Kokkos 5.0.2 OpenMP Serial, g++ ..."."""
-    return [space for space in ("OpenMP", "Serial") if re.search(rf"\b{space}\b", toolchain.split(", g++")[0].split(", clang")[0])]
+    return [
+        space
+        for space in ("OpenMP", "Serial")
+        if re.search(rf"\b{space}\b", toolchain.split(", g++")[0].split(", clang")[0])
+    ]
 
 
 def plain(text):
@@ -150,7 +179,9 @@ def doctest_result(output):
 
 def failed_cases(output):
     """The titles of the failed cases of a test program."""
-    return sorted(set(re.findall(r"^TEST CASE:\s+(.*)$(?=(?:(?!^TEST CASE:)[\s\S])*?ERROR:)", plain(output), re.MULTILINE)))
+    return sorted(
+        set(re.findall(r"^TEST CASE:\s+(.*)$(?=(?:(?!^TEST CASE:)[\s\S])*?ERROR:)", plain(output), re.MULTILINE))
+    )
 
 
 def kernel_summary(output):

@@ -12,7 +12,8 @@ TOKEN = re.compile(
       | (?P<word>[A-Za-z_]\w*)
       | (?P<number>\.?\d(?:[\w.]|'(?=\w)|(?<=[eEpP])[+-])*)
       | (?P<mark>::|\[\[|.)""",
-    re.VERBOSE | re.DOTALL | re.MULTILINE)
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
 UNNAMED = "(unnamed)"
 
 

@@ -62,7 +62,12 @@ def check_layers(root, layers=rules.LAYERS):
             continue
         for line, included in includes_of(path):
             other = included.rsplit("/", 1)[0] if "/" in included else folder
-            if other in ("base", "xtune", folder) or (other == "system" and folder != "base") or other not in known or other in layers[folder]:
+            if (
+                other in ("base", "xtune", folder)
+                or (other == "system" and folder != "base")
+                or other not in known
+                or other in layers[folder]
+            ):
                 continue
             yield f"{name}:{line}: {name.rsplit('/', 1)[0]} must not include {place_of(root, other)} (tests/tidy/rules.py)"
     for folder, below in layers.items():
@@ -72,7 +77,9 @@ def check_layers(root, layers=rules.LAYERS):
 
 
 def namespace_of(folder):
-    return rules.NAMESPACES.get(folder, "xtune::" + folder.removeprefix("core/").removeprefix("backends/").split("/")[0])
+    return rules.NAMESPACES.get(
+        folder, "xtune::" + folder.removeprefix("core/").removeprefix("backends/").split("/")[0]
+    )
 
 
 def check_namespaces(root):
@@ -91,8 +98,12 @@ def check_namespaces(root):
 def check_cycles(root):
     graph = {}
     for path, name in sources(root, "src", "include", *rules.COMPONENTS):
-        graph[name] = [found for _, included in includes_of(path) for found in ("src/" + included, "include/" + included, included)
-                       if (root / found).exists()]
+        graph[name] = [
+            found
+            for _, included in includes_of(path)
+            for found in ("src/" + included, "include/" + included, included)
+            if (root / found).exists()
+        ]
     done, way = set(), []
 
     def visit(name):
@@ -141,8 +152,10 @@ def check_sizes(root):
             limits = rules.LARGE_TYPES.get(f"{name} {one.name}", (rules.CLASS_METHODS, rules.CLASS_MEMBERS))
             methods, members = len(one.methods), len(one.members)
             if methods > limits[0] or (members > limits[1] and methods > rules.DATA_METHODS):
-                yield (f"{name}:{one.line}: {one.name} has {methods} methods and {members} members, "
-                       f"{limits[0]} and {limits[1]} at most: move what belongs together to a type of its own")
+                yield (
+                    f"{name}:{one.line}: {one.name} has {methods} methods and {members} members, "
+                    f"{limits[0]} and {limits[1]} at most: move what belongs together to a type of its own"
+                )
     for key in rules.LARGE_TYPES:
         name, type_name = key.split(" ")
         if not (root / name).exists() or type_name not in (c.name for c in class_members((root / name).read_text())):
@@ -182,16 +195,23 @@ def check_budgets(root, budgets=rules.LINES):
         if folder is None and lines:
             yield f"tests/tidy/rules.py:1: {lines} lines are in directories without a budget in LINES"
         elif folder and lines > budgets[folder]:
-            yield (f"tests/tidy/rules.py:1: {folder} has {lines} lines, {budgets[folder]} are its budget: make something simpler, "
-                   f"or raise the budget in a commit that says why")
+            yield (
+                f"tests/tidy/rules.py:1: {folder} has {lines} lines, {budgets[folder]} are its budget: make something simpler, "
+                f"or raise the budget in a commit that says why"
+            )
 
 
 def print_lines(root):
     counts = lines_by_directory(root, rules.LINES)
     for folder, budget in rules.LINES.items():
         print(f"{counts[folder]:7} of {budget:6}  {folder}")
-    for title, chosen in [("src and include", ("src/", "include/")), ("components beside src", tuple(f"{c}/" for c in rules.COMPONENTS))]:
-        print(f"{sum(n for folder, n in counts.items() if folder and (folder + '/').startswith(chosen)):7}            {title}")
+    for title, chosen in [
+        ("src and include", ("src/", "include/")),
+        ("components beside src", tuple(f"{c}/" for c in rules.COMPONENTS)),
+    ]:
+        print(
+            f"{sum(n for folder, n in counts.items() if folder and (folder + '/').startswith(chosen)):7}            {title}"
+        )
 
 
 def check_moved_names(root, moved=rules.MOVED_NAMES):
@@ -199,7 +219,7 @@ def check_moved_names(root, moved=rules.MOVED_NAMES):
         text = path.read_text()
         for used, header in moved.items():
             if f"{used}(" in text and f"#include {header}" not in text:
-                line = text[:text.index(f"{used}(")].count("\n") + 1
+                line = text[: text.index(f"{used}(")].count("\n") + 1
                 yield f"{name}:{line}: {used} needs #include {header}: other sources do not bring it in every release"
 
 
@@ -253,7 +273,7 @@ def split_comment(line):
                 quote = ""
         elif line.startswith("//", at):
             return line[:at], line[at:]
-        elif line[at] == '"' or (line[at] == "'" and not line[at - 1:at].isalnum()):
+        elif line[at] == '"' or (line[at] == "'" and not line[at - 1 : at].isalnum()):
             quote = line[at]
         at += 1
     return line, ""
@@ -302,15 +322,28 @@ def check_words(root, words=rules.PLAIN_WORDS):
 
 
 def check_format(root, program):
-    files = [str(path) for path, _ in sources(root, "src", "include", "python", "tests", "benchmarks", "examples", *rules.COMPONENTS)]
+    files = [
+        str(path)
+        for path, _ in sources(root, "src", "include", "python", "tests", "benchmarks", "examples", *rules.COMPONENTS)
+    ]
     result = subprocess.run([program, "--dry-run", *files], capture_output=True, text=True, check=False)
     for match in sorted(set(re.findall(r"^(.*?):(\d+):\d+: warning", result.stderr, re.MULTILINE))):
         place = pathlib.Path(match[0]).resolve().relative_to(root.resolve()).as_posix()
         yield f"{place}:{match[1]}: not as clang-format has it: run make format"
 
 
-CHECKS = [check_layers, check_namespaces, check_cycles, check_type_names, check_sizes, check_budgets, check_headers,
-          check_moved_names, check_markdown, check_words]
+CHECKS = [
+    check_layers,
+    check_namespaces,
+    check_cycles,
+    check_type_names,
+    check_sizes,
+    check_budgets,
+    check_headers,
+    check_moved_names,
+    check_markdown,
+    check_words,
+]
 
 
 def violations(root, program=None):

@@ -20,9 +20,17 @@ def rules_for(style, plot):
     """The rules of the style sheet that the plot's classes need."""
     classes = {name for value in re.findall(r'class="([^"]*)"', plot) for name in value.split()}
     rules = re.findall(r"(?m)(?:^|(?<=\}))(\.[a-z0-9.]+(?:,\.[a-z0-9.]+)*)\{([^{}]*)\}", style)
-    wanted = [f"{selector}{{{body}}}" for selector, body in rules
-              if any(set(each.strip(".").split(".")) <= classes for each in selector.split(","))]
-    return [COLOURS.search(style)[0], "@media (prefers-color-scheme:dark){" + DARK.search(style)[1] + "}", FONT, *wanted]
+    wanted = [
+        f"{selector}{{{body}}}"
+        for selector, body in rules
+        if any(set(each.strip(".").split(".")) <= classes for each in selector.split(","))
+    ]
+    return [
+        COLOURS.search(style)[0],
+        "@media (prefers-color-scheme:dark){" + DARK.search(style)[1] + "}",
+        FONT,
+        *wanted,
+    ]
 
 
 def plot_of(page, title):
@@ -48,11 +56,13 @@ def main():
     body = re.search(r"<svg[^>]*>(.*)</svg>", plot, re.S)[1]
     titles = re.match(r"(?:<title.*?</title>)?(?:<desc.*?</desc>)?", body, re.S)[0]
     with open(options.svg, "w", encoding="utf-8") as file:
-        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{1.4 * (width + 2 * margin):g}" '
-                   f'viewBox="{left - margin:g} {top - margin:g} {width + 2 * margin:g} {height + 2 * margin:g}">{titles}\n'
-                   f"<style>\n{style}\n</style>\n"
-                   f'<rect x="{left - margin:g}" y="{top - margin:g}" width="100%" height="100%" rx="6" style="fill:var(--paper)"/>\n'
-                   f"{body[len(titles):]}\n</svg>\n")
+        file.write(
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{1.4 * (width + 2 * margin):g}" '
+            f'viewBox="{left - margin:g} {top - margin:g} {width + 2 * margin:g} {height + 2 * margin:g}">{titles}\n'
+            f"<style>\n{style}\n</style>\n"
+            f'<rect x="{left - margin:g}" y="{top - margin:g}" width="100%" height="100%" rx="6" style="fill:var(--paper)"/>\n'
+            f"{body[len(titles):]}\n</svg>\n"
+        )
     return 0
 
 

@@ -20,20 +20,27 @@ import termios
 import time
 
 COLUMNS, ROWS = 80, 40
-CHARACTER, LINE, FONT = 8.0, 18.0, 13.3  # pixels; textLength makes every line as wide as its characters, whatever the font
+CHARACTER, LINE, FONT = (
+    8.0,
+    18.0,
+    13.3,
+)  # pixels; textLength makes every line as wide as its characters, whatever the font
 MARGIN = 16.0
 TYPING_S, LONGEST_PAUSE_S, END_S = 0.03, 0.7, 0.1
 PLAIN = ""
 # SGR codes that xtune writes, as classes of the style sheet.
 CLASSES = {"1": "b", "2": "d", "31": "r", "32": "g", "33": "y", "34": "u", "35": "m", "36": "c"}
-STYLE = """
+STYLE = (
+    """
 text{font:%gpx ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono",monospace;fill:#1f2328;white-space:pre}
 rect{fill:#f6f8fa;stroke:#d0d7de}
 .b{font-weight:bold}.d{fill:#59636e}.r{fill:#b31d28}.g{fill:#116329}.y{fill:#7d4e00}.u{fill:#0550ae}.m{fill:#6639ba}.c{fill:#1b7c83}
 @media (prefers-color-scheme:dark){
 text{fill:#e6edf3}rect{fill:#0d1117;stroke:#3d444d}
 .d{fill:#9198a1}.r{fill:#ff7b72}.g{fill:#56d364}.y{fill:#e3b341}.u{fill:#79c0ff}.m{fill:#d2a8ff}.c{fill:#56d4dd}}
-""" % FONT
+"""
+    % FONT
+)
 
 
 def record(path, command):
@@ -93,7 +100,7 @@ class Screen:
             codes = [CLASSES.get(code, "") for code in numbers.split(";") if code not in ("", "0")]
             self.style = " ".join(code for code in codes if code) if codes else PLAIN
         elif letter == "K":
-            del self.lines[self.row][0 if numbers == "2" else self.column:]
+            del self.lines[self.row][0 if numbers == "2" else self.column :]
         elif letter == "A":
             self.row = max(0, self.row - int(numbers or 1))
 
@@ -149,8 +156,10 @@ def line_markup(line, y):
             runs[-1][0] += character
         else:
             runs.append([character, style])
-    spans = "".join(f'<tspan class="{style}">{html.escape(text, quote=False)}</tspan>' if style else html.escape(text, quote=False)
-                    for text, style in runs)
+    spans = "".join(
+        f'<tspan class="{style}">{html.escape(text, quote=False)}</tspan>' if style else html.escape(text, quote=False)
+        for text, style in runs
+    )
     return f'<text x="{MARGIN:g}" y="{y:g}" textLength="{len(line) * CHARACTER:g}">{spans}</text>'
 
 
@@ -188,9 +197,13 @@ def svg(frames, title):
         style += keyframes(name, times, total)
     # Who asked for less motion, and every program that draws no animations, sees the end.
     style += "@media (prefers-reduced-motion:reduce){g{animation:none!important}}\n"
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
-            f'role="img" aria-label="{html.escape(title)}"><title>{html.escape(title)}</title><style>{style}</style>'
-            f'<rect x="0.5" y="0.5" width="{width - 1:g}" height="{height - 1:g}" rx="6"/>\n' + "\n".join(body) + "\n</svg>\n")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
+        f'role="img" aria-label="{html.escape(title)}"><title>{html.escape(title)}</title><style>{style}</style>'
+        f'<rect x="0.5" y="0.5" width="{width - 1:g}" height="{height - 1:g}" rx="6"/>\n'
+        + "\n".join(body)
+        + "\n</svg>\n"
+    )
 
 
 def keyframes(name, times, total):
@@ -201,8 +214,9 @@ def keyframes(name, times, total):
         if end < total - 1e-9:
             steps.append(f"{100 * end / total:.3f}%{{opacity:0}}")
     at_end = 1 if times[-1][1] >= total - 1e-9 else 0
-    return (f"@keyframes {name}{{{''.join(steps)}}}"
-            f".{name}{{opacity:{at_end};animation:{name} {total:.2f}s step-end}}\n")
+    return (
+        f"@keyframes {name}{{{''.join(steps)}}}" f".{name}{{opacity:{at_end};animation:{name} {total:.2f}s step-end}}\n"
+    )
 
 
 def main():

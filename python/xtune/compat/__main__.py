@@ -19,7 +19,9 @@ def encoded(value):
 
 
 def decoded(values):
-    return float(values["float"]) if values.keys() == {"float"} and values["float"] in ("inf", "-inf", "nan") else values
+    return (
+        float(values["float"]) if values.keys() == {"float"} and values["float"] in ("inf", "-inf", "nan") else values
+    )
 
 
 def main():

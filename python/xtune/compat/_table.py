@@ -15,9 +15,31 @@ from xtune.errors import InvalidArgumentError
 
 #: A function is called for each combination of the parameters that it reads.
 MOST_COMBINATIONS = 1_000_000
-_SAME_IN_A_SPEC = (ast.Expression, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.UnaryOp, ast.USub,
-                   ast.Not, ast.BoolOp, ast.And, ast.Or, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
-                   ast.Name, ast.Load, ast.Constant)
+_SAME_IN_A_SPEC = (
+    ast.Expression,
+    ast.BinOp,
+    ast.Add,
+    ast.Sub,
+    ast.Mult,
+    ast.FloorDiv,
+    ast.Mod,
+    ast.UnaryOp,
+    ast.USub,
+    ast.Not,
+    ast.BoolOp,
+    ast.And,
+    ast.Or,
+    ast.Compare,
+    ast.Eq,
+    ast.NotEq,
+    ast.Lt,
+    ast.LtE,
+    ast.Gt,
+    ast.GtE,
+    ast.Name,
+    ast.Load,
+    ast.Constant,
+)
 
 
 def replaced(text: str, params: Mapping) -> str:
@@ -79,8 +101,9 @@ def condition_over(names: Sequence[str], holds: Callable[[Dict[str, Any]], Any])
     def predicate(*values):
         return truth(holds(dict(zip(names, values))), "restrictions: a function")
 
-    predicate.__signature__ = inspect.Signature([
-        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+    predicate.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
     return predicate
 
 
@@ -101,8 +124,10 @@ class Space:
             names, table = list(read), {}
             count = math.prod(len(self.params[each]) for each in names)
             if count > MOST_COMBINATIONS:
-                raise InvalidArgumentError(f"{name}: the function reads {', '.join(names)}, which have {count} combinations "
-                                           f"(at most {MOST_COMBINATIONS})")
+                raise InvalidArgumentError(
+                    f"{name}: the function reads {', '.join(names)}, which have {count} combinations "
+                    f"(at most {MOST_COMBINATIONS})"
+                )
             for values in itertools.product(*(self.params[each] for each in names)):
                 config = {each: values_of[0] for each, values_of in self.params.items()}
                 config.update(zip(names, values))
@@ -125,8 +150,10 @@ class Space:
         if len(found) == 1 and not any(isinstance(each, Exception) for each in table.values()):
             return str(found[0])
         if name in self.params:
-            raise InvalidArgumentError(f"'{name}' is a parameter, and a name that is needed for a value that Python "
-                                       "computes: rename the parameter")
+            raise InvalidArgumentError(
+                f"'{name}' is a parameter, and a name that is needed for a value that Python "
+                "computes: rename the parameter"
+            )
         self.computed[name] = found
 
         def agrees(config):
@@ -144,5 +171,7 @@ def _plain(name: str, values: Sequence[Any]) -> List[Any]:
     plain = [each.item() if isinstance(each, numpy.generic) else each for each in values]
     for each in plain:
         if not isinstance(each, (bool, int, float, str)):
-            raise InvalidArgumentError(f"tune_params: a value of '{name}' is {each!r}: values are numbers, bool or text")
+            raise InvalidArgumentError(
+                f"tune_params: a value of '{name}' is {each!r}: values are numbers, bool or text"
+            )
     return plain

@@ -8,14 +8,16 @@ import re
 from ._text import bindings_text, cut, float_text, type_rank, value_text
 
 # Words of C++, and names that the headers use themselves.
-TAKEN = frozenset("""
+TAKEN = frozenset(
+    """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept
 const consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double
 dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept
 not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return short signed sizeof
 static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename union
 unsigned using virtual void volatile wchar_t while xor xor_eq
-std arch device config problem time_ms Config Problem Winner winners default_config best distance detail""".split())
+std arch device config problem time_ms Config Problem Winner winners default_config best distance detail""".split()
+)
 TYPES = ("bool", "long long", "double", "std::string_view")
 
 
@@ -34,8 +36,10 @@ def identifier(name, used):
 
 
 def string_literal(text):
-    escaped = (f"\\{chr(byte)}" if chr(byte) in '"\\?' else chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
-               for byte in text.encode())
+    escaped = (
+        f"\\{chr(byte)}" if chr(byte) in '"\\?' else chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
+        for byte in text.encode()
+    )
     return '"' + "".join(escaped) + '"'
 
 
@@ -58,7 +62,7 @@ def literal(value, rank):
         return number(float(value))
     if rank == 0:
         return value_text(value)
-    return "-9223372036854775807LL - 1" if value == -2**63 else str(int(value)) + "LL" * (type(value) is int)
+    return "-9223372036854775807LL - 1" if value == -(2**63) else str(int(value)) + "LL" * (type(value) is int)
 
 
 class Fields:
@@ -72,8 +76,10 @@ class Fields:
         return "{" + ", ".join(literal(values[name], rank) for name, _, rank in self.fields) + "}"
 
     def structure(self, title):
-        members = (f"  {TYPES[rank]} {word};{'' if word == name else '  // ' + in_comment(name)}\n"
-                   for name, word, rank in self.fields)
+        members = (
+            f"  {TYPES[rank]} {word};{'' if word == name else '  // ' + in_comment(name)}\n"
+            for name, word, rank in self.fields
+        )
         return f"struct {title} {{\n{''.join(members)}}};\n"
 
 
@@ -119,8 +125,11 @@ constexpr double distance([[maybe_unused]] const Problem& a, [[maybe_unused]] co
   double product = 1.0;
 """
     for _, word, rank in problem.fields:
-        text += (f"  product *= ratio(static_cast<double>(a.{word}), static_cast<double>(b.{word}));\n" if rank in (1, 2) else
-                 f"  if (a.{word} != b.{word}) return 1e300;\n")
+        text += (
+            f"  product *= ratio(static_cast<double>(a.{word}), static_cast<double>(b.{word}));\n"
+            if rank in (1, 2)
+            else f"  if (a.{word} != b.{word}) return 1e300;\n"
+        )
     return text + "  return product;\n}\n}  // namespace detail\n"
 
 
@@ -136,14 +145,18 @@ def winners_of_kernel(kernel, namespace, winners, warnings):
     newest = max(winners, key=lambda one: one["unix_time_ms"])
     kept = [one for one in winners if all(one[key].keys() == newest[key].keys() for key in ("config", "problem"))]
     if len(kept) < len(winners):
-        warnings.append(f"{cut(kernel)}: {len(winners) - len(kept)} winners skipped: their parameters or dimensions differ "
-                        "from the newest's")
+        warnings.append(
+            f"{cut(kernel)}: {len(winners) - len(kept)} winners skipped: their parameters or dimensions differ "
+            "from the newest's"
+        )
     config, problem = Fields([one["config"] for one in kept]), Fields([one["problem"] for one in kept])
     rows = ""
     for one in kept:
         driver = f"  // driver {in_comment(one['driver'])}" if one["driver"] else ""
-        rows += (f"    {{{string_literal(one['arch'])}, {string_literal(one['device'])}, {problem.initializer(one['problem'])}, "
-                 f"{config.initializer(one['config'])}, {number(one['time_ms'])}}},{driver}\n")
+        rows += (
+            f"    {{{string_literal(one['arch'])}, {string_literal(one['device'])}, {problem.initializer(one['problem'])}, "
+            f"{config.initializer(one['config'])}, {number(one['time_ms'])}}},{driver}\n"
+        )
     return f"""
 /// {in_comment(kernel)}
 namespace xtune_best::{namespace} {{
@@ -178,8 +191,10 @@ def winners_header(request, warnings):
 
 #include <limits>
 #include <string_view>
-""" + "".join(winners_of_kernel(kernel, identifier(kernel, used), winners, warnings)
-              for kernel, winners in by("kernel", request["winners"]))
+""" + "".join(
+        winners_of_kernel(kernel, identifier(kernel, used), winners, warnings)
+        for kernel, winners in by("kernel", request["winners"])
+    )
 
 
 # Trees: classification and regression trees (CART), with the cost of a wrong configuration in place of the usual impurity. A
@@ -248,7 +263,7 @@ class Tree:
         otherwise, other = len(self.nodes), self.add(no, depth - 1)
         cost = added([cost], [other])[0]
         if cost[:2] >= leaf[:2]:
-            del self.nodes[node + 1:]
+            del self.nodes[node + 1 :]
             return leaf
         self.nodes[node] = {**question, "then": then, "else": otherwise}
         return cost
@@ -260,14 +275,17 @@ class Tree:
             column = [problem[size] for problem in self.problems]
             numbers = all(map(is_number, column))
             exact = all(type(value) is int for value in column)
-            key = (lambda i: column[i] if exact else float(column[i])) if numbers else \
-                (lambda i: (type_rank(column[i]), value_text(column[i])))
+            key = (
+                (lambda i: column[i] if exact else float(column[i]))
+                if numbers
+                else (lambda i: (type_rank(column[i]), value_text(column[i])))
+            )
             runs = [list(run) for _, run in itertools.groupby(sorted(members, key=key), key)]
             before = None
             for i in range(len(runs) - (numbers or len(runs) == 1)):
                 before = self.total(runs[i]) if i == 0 or not numbers else added(before, self.total(runs[i]))
                 after = added(costs, before, -1)
-                yes, no = (runs[:i + 1], runs[i + 1:]) if numbers else ([runs[i]], runs[:i] + runs[i + 1:])
+                yes, no = (runs[: i + 1], runs[i + 1 :]) if numbers else ([runs[i]], runs[:i] + runs[i + 1 :])
                 cost = added([min(before, key=rank_of)], [min(after, key=rank_of)])[0]
                 found = (*rank_of(cost), abs(sum(map(len, yes)) - sum(map(len, no))))
                 if best is None or found < best[0]:
@@ -280,8 +298,11 @@ class Tree:
         node = self.nodes[0]
         while "config" not in node:
             value = problem[node["size"]]
-            holds = is_number(value) and is_at_most(value, node["at_most"]) if "at_most" in node else \
-                type(value) is type(node["equals"]) and value == node["equals"]
+            holds = (
+                is_number(value) and is_at_most(value, node["at_most"])
+                if "at_most" in node
+                else type(value) is type(node["equals"]) and value == node["equals"]
+            )
             node = self.nodes[node["then" if holds else "else"]]
         return node["config"]
 
@@ -293,8 +314,12 @@ def ratio(time_ms, case):
 def tree_of(group, within, max_depth, warnings):
     """The tree of a kernel on an architecture, with its answer at each case."""
     cases = group["cases"]
-    tree = Tree([one["problem"] for one in cases],
-                [[time and ratio(time, one) for time in one["times_ms"]] for one in cases], 1 + within, max_depth)
+    tree = Tree(
+        [one["problem"] for one in cases],
+        [[time and ratio(time, one) for time in one["times_ms"]] for one in cases],
+        1 + within,
+        max_depth,
+    )
     numbers = {}  # only of the configurations that a leaf has
     answers = []
     for node in tree.nodes:
@@ -303,19 +328,38 @@ def tree_of(group, within, max_depth, warnings):
     for one in cases:
         config = tree.choose(one["problem"])
         time = one["times_ms"][list(numbers)[config]]
-        answers.append({"problem": one["problem"], "device": one["device"], "config": config, "time_ms": time,
-                        "best": one["best"], "best_ms": one["best_ms"],
-                        "regret": None if time is None else ratio(time, one) - 1})
+        answers.append(
+            {
+                "problem": one["problem"],
+                "device": one["device"],
+                "config": config,
+                "time_ms": time,
+                "best": one["best"],
+                "best_ms": one["best_ms"],
+                "regret": None if time is None else ratio(time, one) - 1,
+            }
+        )
     regrets = [one["regret"] or 0.0 for one in answers]
     above, not_measured = sum(one > within for one in regrets), sum(one["time_ms"] is None for one in answers)
     if above or not_measured:
-        warnings.append(f"{cut(group['kernel'])} on {cut(group['arch'])}: of {len(answers)} cases, {above} are more than "
-                        f"{within * 100:.3g} % above their best, and {not_measured} were not measured with the chosen "
-                        "configuration; raise --max-configs, --within or --max-depth, or measure more configurations on all "
-                        "cases")
-    return {"kernel": group["kernel"], "arch": group["arch"], "within": within, "max_regret": max(regrets),
-            "mean_regret": sum(regrets) / (len(answers) - not_measured or 1), "above": above, "not_measured": not_measured,
-            "configs": [group["configs"][config] for config in numbers], "nodes": tree.nodes, "cases": answers}
+        warnings.append(
+            f"{cut(group['kernel'])} on {cut(group['arch'])}: of {len(answers)} cases, {above} are more than "
+            f"{within * 100:.3g} % above their best, and {not_measured} were not measured with the chosen "
+            "configuration; raise --max-configs, --within or --max-depth, or measure more configurations on all "
+            "cases"
+        )
+    return {
+        "kernel": group["kernel"],
+        "arch": group["arch"],
+        "within": within,
+        "max_regret": max(regrets),
+        "mean_regret": sum(regrets) / (len(answers) - not_measured or 1),
+        "above": above,
+        "not_measured": not_measured,
+        "configs": [group["configs"][config] for config in numbers],
+        "nodes": tree.nodes,
+        "cases": answers,
+    }
 
 
 def node_text(tree, node, problem, indent):
@@ -324,17 +368,27 @@ def node_text(tree, node, problem, indent):
         return f"{space}return configs[{node['config']}];\n"
     _, word, rank = next(field for field in problem.fields if field[0] == node["size"])
     relation, value = ("<=", node["at_most"]) if "at_most" in node else ("==", node["equals"])
-    return (f"{space}if (problem.{word} {relation} {literal(value, rank)}) {{\n" + node_text(tree, node["then"], problem, indent + 2)
-            + f"{space}}}\n" + node_text(tree, node["else"], problem, indent))
+    return (
+        f"{space}if (problem.{word} {relation} {literal(value, rank)}) {{\n"
+        + node_text(tree, node["then"], problem, indent + 2)
+        + f"{space}}}\n"
+        + node_text(tree, node["else"], problem, indent)
+    )
 
 
 def tree_text(tree, namespace, config, problem):
     cases = ""
     for one in tree["cases"]:
-        why = "the configuration was not measured here" if one["time_ms"] is None else f"{one['regret'] * 100:.2f} % above the best"
+        why = (
+            "the configuration was not measured here"
+            if one["time_ms"] is None
+            else f"{one['regret'] * 100:.2f} % above the best"
+        )
         time = math.nan if one["time_ms"] is None else one["time_ms"]
-        cases += (f"    {{{problem.initializer(one['problem'])}, {string_literal(one['device'])}, {one['config']}, {number(time)}, "
-                  f"{number(one['best_ms'])}}},  // {why}\n")
+        cases += (
+            f"    {{{problem.initializer(one['problem'])}, {string_literal(one['device'])}, {one['config']}, {number(time)}, "
+            f"{number(one['best_ms'])}}},  // {why}\n"
+        )
     configs = "".join(f"    {config.initializer(one)},\n" for one in tree["configs"])
     return f"""
 /// {in_comment(tree["arch"])}: {len(tree["configs"])} configurations for {len(tree["cases"])} measured cases. Above the best of \
@@ -398,7 +452,9 @@ def trees_header(trees, version):
 #include <cstddef>
 #include <limits>
 #include <string_view>
-""" + "".join(trees_of_kernel(kernel, identifier(kernel, used), group) for kernel, group in by("kernel", trees))
+""" + "".join(
+        trees_of_kernel(kernel, identifier(kernel, used), group) for kernel, group in by("kernel", trees)
+    )
 
 
 def answer(request, warnings):

@@ -45,13 +45,33 @@ def power(a, b):
     return result
 
 
-ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-              ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: power, ast.USub: operator.neg,
-              ast.UAdd: operator.pos, "abs": abs, "int": int, "ceildiv": lambda a, b: -(-a // b),
-              "pow2": lambda a: 1 << max(a - 1, 0).bit_length(), "log2": lambda a: [1 << i for i in range(63)].index(a)}
+ARITHMETIC = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: power,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    "abs": abs,
+    "int": int,
+    "ceildiv": lambda a, b: -(-a // b),
+    "pow2": lambda a: 1 << max(a - 1, 0).bit_length(),
+    "log2": lambda a: [1 << i for i in range(63)].index(a),
+}
 FUNCTIONS = {"min": min, "max": max, "float": float, "range": range, "list": lambda all: all, "tuple": lambda all: all}
-RELATIONS = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-             ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b}
+RELATIONS = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
 
 
 class Expression:
@@ -78,8 +98,13 @@ class Expression:
     def compiled(self, node):
         """A function of `known`."""
         kind, function = type(node), getattr(node, "op", None) or getattr(node, "func", None)
-        parts = [self.compiled(one) for one in ast.iter_child_nodes(node)
-                 if isinstance(one, ast.expr) and one is not function and kind not in (ast.Attribute, ast.ListComp, ast.GeneratorExp)]
+        parts = [
+            self.compiled(one)
+            for one in ast.iter_child_nodes(node)
+            if isinstance(one, ast.expr)
+            and one is not function
+            and kind not in (ast.Attribute, ast.ListComp, ast.GeneratorExp)
+        ]
         function = ast.unparse(function) if kind is ast.Call else type(function)
         if kind is ast.Constant and type(node.value) in (bool, int, float, str):
             return lambda known: node.value
@@ -101,8 +126,11 @@ class Expression:
             return lambda known: [part(known) for part in parts]
         if kind in (ast.ListComp, ast.GeneratorExp):
             return self.loop(self.compiled(node.elt), node.generators)
-        raise NotPython(f"unknown function '{cut(function)}'" if kind is ast.Call else
-                        f"'{cut(ast.unparse(node))}' is not an expression of specs")
+        raise NotPython(
+            f"unknown function '{cut(function)}'"
+            if kind is ast.Call
+            else f"'{cut(ast.unparse(node))}' is not an expression of specs"
+        )
 
     def name(self, name):
         if name in ("true", "false"):
@@ -147,6 +175,7 @@ class Expression:
                 here = {**known, name: value}
                 if all(condition(here) for condition in conditions):
                     yield from inner(here)
+
         return results
 
     def counted(self, values):
@@ -165,7 +194,7 @@ class Expression:
 
 
 def in_64_bits(value):
-    if isinstance(value, int) and not -2**63 <= value < 2**63:
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise Unusable(f"{cut(str(value))} does not fit a 64-bit integer")
     return value
 
@@ -206,6 +235,7 @@ class Group:
 @dataclasses.dataclass
 class Family:
     """Groups with the same names. cases: parameters that are taken out of them; each has a value for every case."""
+
     groups: list
     cases: dict
 
@@ -249,8 +279,11 @@ def written_values(name, items, refuse):
         try:
             python = python_values(item)
         except NotPython as error:
-            refuse(i, f"{name}: the Python value {cut(item)} cannot be evaluated: {error}. Write the values as a list, or a "
-                      "word in quotes within quotes, \"'...'\"")
+            refuse(
+                i,
+                f"{name}: the Python value {cut(item)} cannot be evaluated: {error}. Write the values as a list, or a "
+                "word in quotes within quotes, \"'...'\"",
+            )
         all_python = all_python and python is not None
         values += python or []
         if len(values) > MAX_VALUES:
@@ -264,16 +297,21 @@ def written_values(name, items, refuse):
 def named_parameter(option):
     """Its name, and the parameter without values. option: as a file writes it, with $ for what the program takes when it
     runs; bench-max-iters is the parameter bench_max_iters."""
-    parameter = Parameter(option[option.startswith("$"):], not option.startswith("$"), [])
+    parameter = Parameter(option[option.startswith("$") :], not option.startswith("$"), [])
     return re.sub(r"[-.]", "_", parameter.option), parameter
 
 
 def name_complaint(name, option):
     """Why a spec cannot have a parameter of that name; empty: it can."""
-    why = ("is not a C identifier: letters, digits and _, not starting with a digit"
-           if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else
-           "has its own meaning in expressions: choose another name" if name in MEANINGS else
-           f"is a place in the commands of [process], {{{name}}}: choose another name" if name in ("out", "tmp") else "")
+    why = (
+        "is not a C identifier: letters, digits and _, not starting with a digit"
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII)
+        else "has its own meaning in expressions: choose another name"
+        if name in MEANINGS
+        else f"is a place in the commands of [process], {{{name}}}: choose another name"
+        if name in ("out", "tmp")
+        else ""
+    )
     return why and f"parameter '{cut(option)}' {why}"
 
 
@@ -365,7 +403,7 @@ class Reader:
         if node is None or is_null(node):
             return []
         if isinstance(node, yaml.ScalarNode):
-            self.fail(node, f"rules is a list: write rules: [\"{cut(node.value, 200)}\"]")
+            self.fail(node, f'rules is a list: write rules: ["{cut(node.value, 200)}"]')
         if not isinstance(node, yaml.SequenceNode):
             self.fail(node, "rules is a list of expressions, each a text")
         spelled = {one.option: name for group in groups for name, one in group.parameters.items() if one.option != name}
@@ -399,7 +437,9 @@ class Reader:
         """Merges as in YAML 1.1: entries of `<<` come first, and are replaced by entries with the same name. left: a list
         with how many more entries may be visited."""
         if not isinstance(node, yaml.MappingNode):
-            self.fail(node, "<< merges a mapping, or a list of them" if depth else "params: a group maps names to values")
+            self.fail(
+                node, "<< merges a mapping, or a list of them" if depth else "params: a group maps names to values"
+            )
         if depth > MAX_DEPTH:
             self.fail(node, f"merges of merges, more than {MAX_DEPTH} deep")
         merged, own = {}, {}
@@ -436,8 +476,9 @@ class Reader:
         for item in items:
             if "\ufffd" in self.word(item, f"{name}: a value is a number or a word") and not self.utf8:
                 self.fail(item, f"{name}: a value is not valid UTF-8")
-        return written_values(name, [item.value for item in items],
-                              lambda i, why: self.fail(node if i is None else items[i], why))
+        return written_values(
+            name, [item.value for item in items], lambda i, why: self.fail(node if i is None else items[i], why)
+        )
 
 
 def is_null(node):
@@ -527,8 +568,9 @@ def families_of(groups, cases):
 def add_cases(family, taken, rules):
     """Adds the configurations of these parameters that the rules about them leave."""
     rows = []
-    for row in configurations({name: one.values for name, one in taken.items()},
-                              [rule for rule in rules if rule.names <= taken.keys()]):
+    for row in configurations(
+        {name: one.values for name, one in taken.items()}, [rule for rule in rules if rule.names <= taken.keys()]
+    ):
         rows.append(dict(zip(taken, row)))
         if len(rows) > MAX_VALUES:
             raise Refused(f"more than {MAX_VALUES} cases")
@@ -585,9 +627,12 @@ class Writer:
         self.kernel = "_" + kernel[:99] if kernel[:1] in ("", ".") else kernel
 
     def written(self, family, stem):
-        parameters = {name: dataclasses.replace(one, values=alike([value for group in family.groups
-                                                                  for value in group.parameters[name].values]))
-                      for name, one in family.groups[0].parameters.items()}
+        parameters = {
+            name: dataclasses.replace(
+                one, values=alike([value for group in family.groups for value in group.parameters[name].values])
+            )
+            for name, one in family.groups[0].parameters.items()
+        }
         configs = self.listed(family, parameters) if len(family.groups) > 1 else ""
         title = re.sub(r"[\x00-\x1f\x7f]", " ", os.path.basename(self.path))
         text = f"# From kbench's {title}.\n[kernel]\nname = {toml(self.kernel)}\n\n[space]\n"
@@ -602,7 +647,9 @@ class Writer:
     @staticmethod
     def applies(rule, parameters, cases=()):
         """A rule about cases has chosen them already."""
-        return any(name in parameters for name in rule.names) and all(name in parameters or name in cases for name in rule.names)
+        return any(name in parameters for name in rule.names) and all(
+            name in parameters or name in cases for name in rule.names
+        )
 
     def listed(self, family, parameters):
         """The product of each group in turn, without repetitions and configurations that a rule excludes."""
@@ -610,11 +657,15 @@ class Writer:
         for group in family.groups:
             for rule in group.rules:
                 if not self.applies(rule, parameters) and self.applies(rule, parameters, family.cases):
-                    raise Refused(f"{self.path}: the rule '{cut(rule.text, 200)}' is about parameters and shapes, and the "
-                                  "parameters are in several groups, which are listed without shapes: import a file with one "
-                                  "group at a time")
-            values = {name: [as_type_of(one.values[0], value) for value in group.parameters[name].values]
-                      for name, one in parameters.items()}
+                    raise Refused(
+                        f"{self.path}: the rule '{cut(rule.text, 200)}' is about parameters and shapes, and the "
+                        "parameters are in several groups, which are listed without shapes: import a file with one "
+                        "group at a time"
+                    )
+            values = {
+                name: [as_type_of(one.values[0], value) for value in group.parameters[name].values]
+                for name, one in parameters.items()
+            }
             rules = [rule for rule in group.rules if self.applies(rule, parameters)]
             if not rules and len(rows) + math.prod(map(len, values.values())) > MAX_LISTED:
                 self.refuse_length()
@@ -627,18 +678,24 @@ class Writer:
         places = [{value: i for i, value in enumerate(one.values)} for one in parameters.values()]
         rows = sorted(rows, key=lambda row: [place[value] for place, value in zip(places, row)])
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([parameters, *([value_text(value) for value in row] for row in rows)])
+        csv.writer(text, lineterminator="\n").writerows(
+            [parameters, *([value_text(value) for value in row] for row in rows)]
+        )
         return text.getvalue()
 
     def refuse_length(self):
-        raise Refused(f"{self.path}: more than {MAX_LISTED} configurations of several groups, which are listed one by one")
+        raise Refused(
+            f"{self.path}: more than {MAX_LISTED} configurations of several groups, which are listed one by one"
+        )
 
     @staticmethod
     def cases(cases):
         if not cases:
             return ""
-        tables = ["".join(f"{name} = {toml(value)}\n" for name, value in zip(cases, row))
-                  for row in zip(*(one.values for one in cases.values()))]
+        tables = [
+            "".join(f"{name} = {toml(value)}\n" for name, value in zip(cases, row))
+            for row in zip(*(one.values for one in cases.values()))
+        ]
         return f"\n[problem]\n{tables[0]}" + "".join(f"\n[[cases]]\n{table}" for table in tables)
 
     def process(self, parameters):
@@ -683,19 +740,24 @@ def answer(request, _):
     name, file = readers[0].benchmark()
     for other in readers[1:]:
         if other.benchmark() != (name, file):
-            raise Refused("{}: is of '{}' in {}, but {} is of '{}' in {}: import them one by one".format(
-                other.path, *other.benchmark(), path, name, file))
+            raise Refused(
+                "{}: is of '{}' in {}, but {} is of '{}' in {}: import them one by one".format(
+                    other.path, *other.benchmark(), path, name, file
+                )
+            )
     groups = [group for reader in readers for group in reader.groups]
     set_params(groups, request["params"])
     if request["shapes"] and request["cases"]:
         raise Refused("--shapes and --cases exclude each other: both make [[cases]]")
     try:
-        families = families_of(groups, [name[name.startswith("$"):] for name in request["cases"]])
+        families = families_of(groups, [name[name.startswith("$") :] for name in request["cases"]])
         if request["shapes"]:
             set_shapes(families, [group for shape in request["shapes"] for group in Reader(shape).groups])
         for family in families:
             tidy_cases(family)
         writer = Writer(path, name, file, request)
-        return [writer.written(family, request["stem"] + (f"-{i}" if i > 1 else "")) for i, family in enumerate(families, 1)]
+        return [
+            writer.written(family, request["stem"] + (f"-{i}" if i > 1 else "")) for i, family in enumerate(families, 1)
+        ]
     except Unusable as error:
         raise Refused(f"{path}: a rule cannot be evaluated: {error}") from None

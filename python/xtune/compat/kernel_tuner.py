@@ -33,11 +33,24 @@ from xtune.tunable import Constant, In, InOut, Path, Scalar, Tunable, _Buffer, _
 __all__ = ["Environment", "run_kernel", "store_results", "tune_kernel"]
 
 _STRATEGIES = {
-    None: "exhaustive", "brute_force": "exhaustive", "random_sample": "random", "bayes_opt": "bayesian",
-    "genetic_algorithm": "genetic", "diff_evo": "differential_evolution", "pso": "particle_swarm",
-    "simulated_annealing": "annealing", "dual_annealing": "annealing", "greedy_ils": "local", "greedy_mls": "local",
-    "ordered_greedy_mls": "local", "mls": "local", "basinhopping": "auto", "firefly_algorithm": "auto",
-    "minimize": "auto", "skopt": "auto", "pyatf_strategies": "auto",
+    None: "exhaustive",
+    "brute_force": "exhaustive",
+    "random_sample": "random",
+    "bayes_opt": "bayesian",
+    "genetic_algorithm": "genetic",
+    "diff_evo": "differential_evolution",
+    "pso": "particle_swarm",
+    "simulated_annealing": "annealing",
+    "dual_annealing": "annealing",
+    "greedy_ils": "local",
+    "greedy_mls": "local",
+    "ordered_greedy_mls": "local",
+    "mls": "local",
+    "basinhopping": "auto",
+    "firefly_algorithm": "auto",
+    "minimize": "auto",
+    "skopt": "auto",
+    "pyatf_strategies": "auto",
 }
 _EXACT = (None, "brute_force", "random_sample")
 _BACKENDS = {"CUDA": "cuda", "CUPY": "cuda", "NVCUDA": "cuda", "HIP": "hip"}
@@ -77,8 +90,9 @@ def _code_of(source: Any) -> Tuple[str, List[str]]:
         path = pathlib.Path(source)
         return _text_of(path), [str(path.resolve().parent)]
     if not isinstance(source, str):
-        raise InvalidArgumentError(f"kernel_source is {_checks.shown(source)}: pass a text, a file, a list of files or a "
-                                   "function")
+        raise InvalidArgumentError(
+            f"kernel_source is {_checks.shown(source)}: pass a text, a file, a list of files or a " "function"
+        )
     return source, []
 
 
@@ -105,7 +119,9 @@ def _without_unroll_zero(code: str, params: Mapping[str, Sequence[Any]]) -> str:
     """A loop_unroll_factor of 0 leaves the decision to the compiler."""
     for name, values in params.items():
         if "loop_unroll_factor" in name and 0 in values:
-            code = re.sub(rf"^([ \t]*#pragma\s+unroll\s+{name}\b.*)$", rf"#if {name} != 0\n\1\n#endif", code, flags=re.M)
+            code = re.sub(
+                rf"^([ \t]*#pragma\s+unroll\s+{name}\b.*)$", rf"#if {name} != 0\n\1\n#endif", code, flags=re.M
+            )
     return code
 
 
@@ -115,8 +131,9 @@ def _check_language(lang: Optional[str], code: str) -> str:
     if name is None:
         name = "OPENCL" if "__kernel" in code else "C"
     if name not in _BACKENDS:
-        hint = (": a program in any language is tuned by its commands (docs/process.md)" if name in ("C", "FORTRAN")
-                else "")
+        hint = (
+            ": a program in any language is tuned by its commands (docs/process.md)" if name in ("C", "FORTRAN") else ""
+        )
         raise UnsupportedError(f"kernel_tuner: the language {name} is not one of xtune's, which are CUDA and HIP{hint}")
     return _BACKENDS[name] if lang else "auto"
 
@@ -167,8 +184,14 @@ def _divisor_expression(divisors: Any, names: Sequence[str]) -> Optional[str]:
 class _Launch:
     """Grid, block and shared memory as expressions over the space."""
 
-    def __init__(self, space: Space, problem_size: Any, grid_div: Sequence[Any], block_names: Sequence[str],
-                 smem_args: Optional[Mapping[str, Any]]):
+    def __init__(
+        self,
+        space: Space,
+        problem_size: Any,
+        grid_div: Sequence[Any],
+        block_names: Sequence[str],
+        smem_args: Optional[Mapping[str, Any]],
+    ):
         names = list(space.params)
         self.problem: Dict[str, int] = {}
         self.block = [name if name in names else str(default) for name, default in zip(block_names, (256, 1, 1))]
@@ -195,8 +218,14 @@ class _Launch:
             return f"ceildiv(problem_size_{_AXES[axis]}, {divisor})"
         if divisor is not None and isinstance(size, str) and (expression := as_expression(size, names)):
             return f"ceildiv({expression}, {divisor})"
-        return space.compute(name, lambda params: int(math.ceil(
-            float(_size(problem_size, axis, params)) / float(_positive(_product(divisors, params, what), what)))))
+        return space.compute(
+            name,
+            lambda params: int(
+                math.ceil(
+                    float(_size(problem_size, axis, params)) / float(_positive(_product(divisors, params, what), what))
+                )
+            ),
+        )
 
     @staticmethod
     def _shared(space: Space, smem_args: Optional[Mapping[str, Any]]) -> Optional[str]:
@@ -207,11 +236,13 @@ class _Launch:
                 raise UnsupportedError(f"smem_args: '{key}' is unknown; only 'size', in bytes, has a meaning")
         size = smem_args["size"]
         if callable(size):
-            return space.compute("shared_memory_bytes", lambda params: int(
-                _checks.require("smem_args: size", size(params), float)))
+            return space.compute(
+                "shared_memory_bytes", lambda params: int(_checks.require("smem_args: size", size(params), float))
+            )
         if isinstance(size, str):
             return as_expression(size, list(space.params)) or space.compute(
-                "shared_memory_bytes", lambda params: int(evaluated(size, params, "smem_args: size")))
+                "shared_memory_bytes", lambda params: int(evaluated(size, params, "smem_args: size"))
+            )
         return str(_checks.whole_number("smem_args: size", size))
 
 
@@ -260,8 +291,9 @@ def _parameters_of(kernel: str, code: str) -> List[str]:
     return [each.strip() for each in found.group(1).split(",")] if found and found.group(1).strip() else []
 
 
-def _arguments(kernel: str, code: str, values: Sequence[Any], space: Space, outputs: Sequence[bool],
-               all_written: bool) -> Dict[str, Any]:
+def _arguments(
+    kernel: str, code: str, values: Sequence[Any], space: Space, outputs: Sequence[bool], all_written: bool
+) -> Dict[str, Any]:
     """The kernel's arguments by name. Arrays are inputs if the kernel takes a pointer to const and no answer is given."""
     declared = _parameters_of(kernel, code)
     if len(declared) != len(values):
@@ -269,8 +301,13 @@ def _arguments(kernel: str, code: str, values: Sequence[Any], space: Space, outp
     arguments: Dict[str, Any] = {}
     for i, (value, text, output) in enumerate(zip(values, declared, outputs)):
         name = (re.findall(r"\w+", text.split("[")[0]) or [f"argument_{i}"])[-1]
-        if (name in arguments or name in space.params or name in space.computed or name in _WORDS
-                or name.startswith("problem_size_")):
+        if (
+            name in arguments
+            or name in space.params
+            or name in space.computed
+            or name in _WORDS
+            or name.startswith("problem_size_")
+        ):
             name = f"argument_{i}"
         if is_array(value):
             reads_only = re.search(r"\bconst\b[^*]*\*[^*]*$", text) is not None and not output and not all_written
@@ -279,13 +316,19 @@ def _arguments(kernel: str, code: str, values: Sequence[Any], space: Space, outp
             number = _checks.require(f"arguments[{i}]", value.item(), float)
             arguments[name] = Scalar(dtype_name(value.dtype), str(number).lower() if value.dtype == bool else number)
         else:
-            raise InvalidArgumentError(f"arguments[{i}] is {type(value).__name__}: pass arrays, and NumPy scalars such as "
-                                       "numpy.int32(n)")
+            raise InvalidArgumentError(
+                f"arguments[{i}] is {type(value).__name__}: pass arrays, and NumPy scalars such as " "numpy.int32(n)"
+            )
     return arguments
 
 
-def _judge(tunable: Tunable, arguments: Mapping[str, Any], answer: Optional[Sequence[Any]], atol: float,
-           verify: Optional[Callable]) -> None:
+def _judge(
+    tunable: Tunable,
+    arguments: Mapping[str, Any],
+    answer: Optional[Sequence[Any]],
+    atol: float,
+    verify: Optional[Callable],
+) -> None:
     if answer is None and verify is None:
         tunable.skip_validation()
         return
@@ -319,30 +362,53 @@ def _add_restrictions(space: Space, restrictions: Any) -> None:
             space.constraints.append(expression)
         elif isinstance(each, str):
             used = [name for name in names if name in re.findall(r"\w+", each)]
-            space.constraints.append(condition_over(used or names[:1], functools.partial(evaluated, each, what="restrictions")))
+            space.constraints.append(
+                condition_over(used or names[:1], functools.partial(evaluated, each, what="restrictions"))
+            )
         elif callable(each):
-            space.constraints.append(condition_over(
-                names, functools.partial(call_with_values, each, what="restrictions: a function")))
+            space.constraints.append(
+                condition_over(names, functools.partial(call_with_values, each, what="restrictions: a function"))
+            )
         else:
             raise UnsupportedError(f"restrictions: {each!r} is neither a text nor a function of a configuration")
 
 
-def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments: Sequence[Any],
-             tune_params: Mapping[str, Sequence[Any]], grid_div: Sequence[Any], *, restrictions: Any = None,
-             answer: Optional[Sequence[Any]] = None, smem_args: Any = None, cmem_args: Any = None,
-             texmem_args: Any = None, compiler_options: Any = None, defines: Optional[Mapping[str, Any]] = None,
-             block_size_names: Optional[Sequence[str]] = None, all_written: bool = False) -> Tuple[Tunable, Any, str]:
+def _tunable(
+    kernel_name: str,
+    kernel_source: Any,
+    problem_size: Any,
+    arguments: Sequence[Any],
+    tune_params: Mapping[str, Sequence[Any]],
+    grid_div: Sequence[Any],
+    *,
+    restrictions: Any = None,
+    answer: Optional[Sequence[Any]] = None,
+    smem_args: Any = None,
+    cmem_args: Any = None,
+    texmem_args: Any = None,
+    compiler_options: Any = None,
+    defines: Optional[Mapping[str, Any]] = None,
+    block_size_names: Optional[Sequence[str]] = None,
+    all_written: bool = False,
+) -> Tuple[Tunable, Any, str]:
     """The Tunable, its arguments by name, and the source."""
     if texmem_args:
-        raise UnsupportedError("texmem_args: xtune has no textures as arguments; read the array itself, for example with "
-                               "__ldg")
+        raise UnsupportedError(
+            "texmem_args: xtune has no textures as arguments; read the array itself, for example with " "__ldg"
+        )
     if answer is not None and len(answer) != len(arguments):
-        raise InvalidArgumentError(f"answer has {len(answer)} elements, and arguments has {len(arguments)}: give None for "
-                                   "each argument that is not an output")
-    for where, given in (("problem_size", problem_size), ("kernel_source", kernel_source), ("restrictions", restrictions),
-                         *((f"grid_div_{axis}", each) for axis, each in zip(_AXES, grid_div)),
-                         ("smem_args: size", (smem_args or {}).get("size")),
-                         *((f"defines: '{name}'", each) for name, each in (defines or {}).items())):
+        raise InvalidArgumentError(
+            f"answer has {len(answer)} elements, and arguments has {len(arguments)}: give None for "
+            "each argument that is not an output"
+        )
+    for where, given in (
+        ("problem_size", problem_size),
+        ("kernel_source", kernel_source),
+        ("restrictions", restrictions),
+        *((f"grid_div_{axis}", each) for axis, each in zip(_AXES, grid_div)),
+        ("smem_args: size", (smem_args or {}).get("size")),
+        *((f"defines: '{name}'", each) for name, each in (defines or {}).items()),
+    ):
         for each in given if isinstance(given, (list, tuple)) else [given]:
             if callable(each):
                 _checks.takes(where, each, 1)
@@ -352,7 +418,7 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
     space = Space(tune_params)
     _add_restrictions(space, restrictions)
     names = list(block_size_names or ())
-    names += [f"block_size_{letter}" for letter in _AXES][len(names):]
+    names += [f"block_size_{letter}" for letter in _AXES][len(names) :]
     launch = _Launch(space, problem_size, grid_div, names, smem_args)
     code, directories = (_generated(kernel_source, space), []) if callable(kernel_source) else _code_of(kernel_source)
     templates = _compute_defines(space, defines) if defines is not None else {}
@@ -361,11 +427,18 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
         raise InvalidArgumentError(f"kernel_name: {kernel_name!r} is not the name of a function")
     outputs = [each is not None for each in answer] if answer is not None else [False] * len(arguments)
     named = _arguments(base.group(), code, arguments, space, outputs, all_written)
-    tunable = Tunable(base.group(), _without_unroll_zero(code, space.params), problem=launch.problem,
-                      entry="".join("{" + part + "}" if part in space.params else part
-                                    for part in re.split(r"(\w+)", kernel_name)),
-                      grid=launch.grid, block=launch.block, shared=launch.shared, options=list(compiler_options or ()),
-                      include_dirs=directories, args=named)
+    tunable = Tunable(
+        base.group(),
+        _without_unroll_zero(code, space.params),
+        problem=launch.problem,
+        entry="".join("{" + part + "}" if part in space.params else part for part in re.split(r"(\w+)", kernel_name)),
+        grid=launch.grid,
+        block=launch.block,
+        shared=launch.shared,
+        options=list(compiler_options or ()),
+        include_dirs=directories,
+        args=named,
+    )
     for name, values in space.params.items():
         tunable.param(name, values, launch_only=defines is not None and name not in defines)
     for name, values in space.computed.items():
@@ -384,31 +457,43 @@ def _tunable(kernel_name: str, kernel_source: Any, problem_size: Any, arguments:
 def _with_metrics(row: Dict[str, Any], metrics: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     for name, metric in (metrics or {}).items():
         what = f"metrics: '{name}'"
-        row[name] = (call_with_values(_checks.takes(what, metric, 1), row, what) if callable(metric) else
-                     evaluated(metric, row, what))
+        row[name] = (
+            call_with_values(_checks.takes(what, metric, 1), row, what)
+            if callable(metric)
+            else evaluated(metric, row, what)
+        )
     return row
 
 
-def _set_goal(tunable: Tunable, params: Sequence[str], metrics: Optional[Mapping[str, Any]], objective: Any,
-              higher: Optional[bool]) -> Tuple[str, bool]:
+def _set_goal(
+    tunable: Tunable,
+    params: Sequence[str],
+    metrics: Optional[Mapping[str, Any]],
+    objective: Any,
+    higher: Optional[bool],
+) -> Tuple[str, bool]:
     if objective is None:
         objective = "time"
     if not isinstance(objective, str):
         raise UnsupportedError("objective: pass the name of one metric; for two goals use xtune.tune(minimize=...)")
     if objective != "time" and objective not in (metrics or {}):
-        raise UnsupportedError(f"objective: '{objective}' is neither 'time' nor one of the metrics "
-                               f"({', '.join(metrics or {}) or 'none'})")
+        raise UnsupportedError(
+            f"objective: '{objective}' is neither 'time' nor one of the metrics "
+            f"({', '.join(metrics or {}) or 'none'})"
+        )
     if higher is None:
         if objective not in _HIGHER_IS_BETTER:
             raise InvalidArgumentError(f"objective_higher_is_better: say whether more of '{objective}' is better")
         higher = _HIGHER_IS_BETTER[objective]
     if objective != "time":
+
         def goal(values):
             row = {name: values[name] for name in params}
             return _with_metrics({**row, "time": values["time_ms"]}, metrics)[objective]
 
-        used = "".join(f"{name} {metric if isinstance(metric, str) else label_of(metric)}"
-                       for name, metric in metrics.items())
+        used = "".join(
+            f"{name} {metric if isinstance(metric, str) else label_of(metric)}" for name, metric in metrics.items()
+        )
         tunable.metric("objective", goal, hashlib.sha256(used.encode()).hexdigest()[:16])
         (tunable.maximize if higher else tunable.minimize)("objective")
     elif higher:
@@ -416,13 +501,15 @@ def _set_goal(tunable: Tunable, params: Sequence[str], metrics: Optional[Mapping
     return objective, higher
 
 
-def _settings(strategy: Any, options: Optional[Mapping[str, Any]], device: int, backend: str,
-              more: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+def _settings(
+    strategy: Any, options: Optional[Mapping[str, Any]], device: int, backend: str, more: Optional[Mapping[str, Any]]
+) -> Dict[str, Any]:
     if strategy is not None and not isinstance(strategy, str):
         raise UnsupportedError("strategy: xtune cannot use a strategy object; pass a name")
     if strategy not in _STRATEGIES:
-        raise InvalidArgumentError(f"strategy: '{strategy}' is unknown; use one of "
-                                   f"{', '.join(name for name in _STRATEGIES if name)}")
+        raise InvalidArgumentError(
+            f"strategy: '{strategy}' is unknown; use one of " f"{', '.join(name for name in _STRATEGIES if name)}"
+        )
     if strategy not in _EXACT:
         _warn(f"strategy '{strategy}' is answered by xtune's nearest one, '{_STRATEGIES[strategy]}'")
     settings: Dict[str, Any] = {"backend": backend, "strategy": _STRATEGIES[strategy]}
@@ -435,8 +522,9 @@ def _settings(strategy: Any, options: Optional[Mapping[str, Any]], device: int, 
             settings["seconds"] = float(_checks.require("strategy_options: time_limit", value, float))
         else:
             _warn(f"strategy_options: '{name}' has no meaning for xtune's strategies, and is ignored")
-    require_known(more or {}, [name for name in inspect.signature(tune).parameters if name not in _OWN],
-                  "tune_kernel: settings")
+    require_known(
+        more or {}, [name for name in inspect.signature(tune).parameters if name not in _OWN], "tune_kernel: settings"
+    )
     settings.update(more or {})
     return settings
 
@@ -489,14 +577,26 @@ def _cache_path(cache: Path, kernel_name: str, keys: Sequence[str]) -> pathlib.P
     return path
 
 
-def _write_cache(path: pathlib.Path, kernel_name: str, problem_size: Any, tune_params: Mapping[str, Sequence[Any]],
-                 objective: str, rows: Sequence[Mapping[str, Any]], device: str) -> None:
+def _write_cache(
+    path: pathlib.Path,
+    kernel_name: str,
+    problem_size: Any,
+    tune_params: Mapping[str, Sequence[Any]],
+    objective: str,
+    rows: Sequence[Mapping[str, Any]],
+    device: str,
+) -> None:
     """A cache file as Kernel Tuner's programs read it; configurations that it has already stay."""
     keys = list(tune_params)
-    cache = {"device_name": device, "kernel_name": kernel_name,
-             "problem_size": "callable" if callable(problem_size) else problem_size, "tune_params_keys": keys,
-             "tune_params": {name: [_json_value(each) for each in values] for name, values in tune_params.items()},
-             "objective": objective, "cache": dict(_read_json(path, "cache").get("cache", {}))}
+    cache = {
+        "device_name": device,
+        "kernel_name": kernel_name,
+        "problem_size": "callable" if callable(problem_size) else problem_size,
+        "tune_params_keys": keys,
+        "tune_params": {name: [_json_value(each) for each in values] for name, values in tune_params.items()},
+        "objective": objective,
+        "cache": dict(_read_json(path, "cache").get("cache", {})),
+    }
     for row in rows:
         cache["cache"][",".join(str(row[name]) for name in keys)] = dict(row)
     _write_json(path, cache, "cache")
@@ -512,9 +612,13 @@ def _check_unused(compiler: Any, platform: Any, observers: Any, simulation_mode:
     if platform:
         _warn("platform has no meaning: it chooses among OpenCL's")
     if observers:
-        raise UnsupportedError("observers: xtune calls none; metrics and energy are in its own results (docs/measuring.md)")
+        raise UnsupportedError(
+            "observers: xtune calls none; metrics and energy are in its own results (docs/measuring.md)"
+        )
     if simulation_mode:
-        raise UnsupportedError("simulation_mode: run `xtune import kernel-tuner FILE` and `xtune run` on what it writes")
+        raise UnsupportedError(
+            "simulation_mode: run `xtune import kernel-tuner FILE` and `xtune run` on what it writes"
+        )
 
 
 def _start_log(log: Any, kernel_name: str) -> None:
@@ -530,20 +634,44 @@ def _start_log(log: Any, kernel_name: str) -> None:
 
 
 @_checks.checked
-def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, arguments: Sequence[Any],
-                tune_params: Mapping[str, Sequence[Any]], grid_div_x: Divisors = None, grid_div_y: Divisors = None,
-                grid_div_z: Divisors = None, restrictions: Union[None, str, Callable, Sequence[Any]] = None, answer: Optional[Sequence[Any]] = None,
-                atol: float = 1e-6, verify: Optional[Callable] = None, verbose: bool = False,
-                lang: Optional[str] = None, device: int = 0, platform: int = 0,
-                smem_args: Optional[Mapping[str, Any]] = None, cmem_args: Optional[Mapping[str, Any]] = None,
-                texmem_args: Optional[Mapping[str, Any]] = None, compiler: Optional[str] = None,
-                compiler_options: Optional[Sequence[str]] = None, defines: Optional[Mapping[str, Any]] = None,
-                log: Any = None, iterations: int = 7, block_size_names: Optional[Sequence[str]] = None,
-                quiet: bool = False, strategy: Any = None, strategy_options: Optional[Mapping[str, Any]] = None,
-                cache: Optional[Path] = None, metrics: Optional[Mapping[str, Metric]] = None, simulation_mode: bool = False,
-                observers: Optional[Sequence[Any]] = None, objective: Any = None,
-                objective_higher_is_better: Optional[bool] = None, *,
-                settings: Optional[Mapping[str, Any]] = None) -> Tuple[List[Dict[str, Any]], Environment]:
+def tune_kernel(
+    kernel_name: str,
+    kernel_source: Any,
+    problem_size: Sizes,
+    arguments: Sequence[Any],
+    tune_params: Mapping[str, Sequence[Any]],
+    grid_div_x: Divisors = None,
+    grid_div_y: Divisors = None,
+    grid_div_z: Divisors = None,
+    restrictions: Union[None, str, Callable, Sequence[Any]] = None,
+    answer: Optional[Sequence[Any]] = None,
+    atol: float = 1e-6,
+    verify: Optional[Callable] = None,
+    verbose: bool = False,
+    lang: Optional[str] = None,
+    device: int = 0,
+    platform: int = 0,
+    smem_args: Optional[Mapping[str, Any]] = None,
+    cmem_args: Optional[Mapping[str, Any]] = None,
+    texmem_args: Optional[Mapping[str, Any]] = None,
+    compiler: Optional[str] = None,
+    compiler_options: Optional[Sequence[str]] = None,
+    defines: Optional[Mapping[str, Any]] = None,
+    log: Any = None,
+    iterations: int = 7,
+    block_size_names: Optional[Sequence[str]] = None,
+    quiet: bool = False,
+    strategy: Any = None,
+    strategy_options: Optional[Mapping[str, Any]] = None,
+    cache: Optional[Path] = None,
+    metrics: Optional[Mapping[str, Metric]] = None,
+    simulation_mode: bool = False,
+    observers: Optional[Sequence[Any]] = None,
+    objective: Any = None,
+    objective_higher_is_better: Optional[bool] = None,
+    *,
+    settings: Optional[Mapping[str, Any]] = None,
+) -> Tuple[List[Dict[str, Any]], Environment]:
     """Tunes a kernel that is described by Kernel Tuner's arguments, and returns its results and environment.
 
     Results: a dict for each configuration that ran and is right: parameters, time (ms, the mean), times, compile_time,
@@ -558,10 +686,22 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, argum
     _check_unused(compiler, platform, observers, simulation_mode)
     tune_params = dict(tune_params)
     tunable, named, code = _tunable(
-        kernel_name, kernel_source, problem_size, arguments, tune_params, (grid_div_x, grid_div_y, grid_div_z),
-        restrictions=restrictions, answer=answer, smem_args=smem_args, cmem_args=cmem_args, texmem_args=texmem_args,
-        compiler_options=compiler_options, defines=defines, block_size_names=block_size_names,
-        all_written=verify is not None and answer is None)
+        kernel_name,
+        kernel_source,
+        problem_size,
+        arguments,
+        tune_params,
+        (grid_div_x, grid_div_y, grid_div_z),
+        restrictions=restrictions,
+        answer=answer,
+        smem_args=smem_args,
+        cmem_args=cmem_args,
+        texmem_args=texmem_args,
+        compiler_options=compiler_options,
+        defines=defines,
+        block_size_names=block_size_names,
+        all_written=verify is not None and answer is None,
+    )
     _judge(tunable, named, answer, atol, verify)
     iterations = _checks.whole_number("iterations", iterations, 1)
     path = None if cache is None else _cache_path(cache, kernel_name, list(tune_params))
@@ -574,12 +714,22 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, argum
         if verbose and measurement.outcome != "ok":
             print(f"skipped {_text(measurement.config, params)}: {measurement.outcome}: {measurement.message}")
 
-    found = tune(tunable, on_measurement=report,
-                 **_settings(strategy, strategy_options, device, _check_language(lang, code), settings))
+    found = tune(
+        tunable,
+        on_measurement=report,
+        **_settings(strategy, strategy_options, device, _check_language(lang, code), settings),
+    )
     rows = [_row(each, params, metrics) for each in found.measurements if each.outcome == "ok"]
-    environment = Environment(device_name=found.device.name, compiler=found.toolchain, iterations=iterations,
-                              failed=[{**{name: each.config[name] for name in params}, "error": each.outcome,
-                                       "message": each.message} for each in found.measurements if each.outcome != "ok"])
+    environment = Environment(
+        device_name=found.device.name,
+        compiler=found.toolchain,
+        iterations=iterations,
+        failed=[
+            {**{name: each.config[name] for name in params}, "error": each.outcome, "message": each.message}
+            for each in found.measurements
+            if each.outcome != "ok"
+        ],
+    )
     environment.result = found
     if found.winner is not None:
         environment["best_config"] = _row(found.winner, params, metrics)
@@ -594,19 +744,36 @@ def tune_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, argum
 
 
 def _text(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    return ", ".join(f"{name}={row[name]:.3f}" if isinstance(row[name], float) else f"{name}={row[name]}"
-                     for name in names)
+    return ", ".join(
+        f"{name}={row[name]:.3f}" if isinstance(row[name], float) else f"{name}={row[name]}" for name in names
+    )
 
 
 @_checks.checked
-def run_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, arguments: Sequence[Any],
-               params: Mapping[str, Any], grid_div_x: Divisors = None, grid_div_y: Divisors = None,
-               grid_div_z: Divisors = None, lang: Optional[str] = None, device: int = 0, platform: int = 0,
-               smem_args: Optional[Mapping[str, Any]] = None, cmem_args: Optional[Mapping[str, Any]] = None,
-               texmem_args: Optional[Mapping[str, Any]] = None, compiler: Optional[str] = None,
-               compiler_options: Optional[Sequence[str]] = None, defines: Optional[Mapping[str, Any]] = None,
-               block_size_names: Optional[Sequence[str]] = None, quiet: bool = False, log: Any = None, *,
-               settings: Optional[Mapping[str, Any]] = None) -> List[Any]:
+def run_kernel(
+    kernel_name: str,
+    kernel_source: Any,
+    problem_size: Sizes,
+    arguments: Sequence[Any],
+    params: Mapping[str, Any],
+    grid_div_x: Divisors = None,
+    grid_div_y: Divisors = None,
+    grid_div_z: Divisors = None,
+    lang: Optional[str] = None,
+    device: int = 0,
+    platform: int = 0,
+    smem_args: Optional[Mapping[str, Any]] = None,
+    cmem_args: Optional[Mapping[str, Any]] = None,
+    texmem_args: Optional[Mapping[str, Any]] = None,
+    compiler: Optional[str] = None,
+    compiler_options: Optional[Sequence[str]] = None,
+    defines: Optional[Mapping[str, Any]] = None,
+    block_size_names: Optional[Sequence[str]] = None,
+    quiet: bool = False,
+    log: Any = None,
+    *,
+    settings: Optional[Mapping[str, Any]] = None,
+) -> List[Any]:
     """Runs one configuration once, and returns the arguments as they are after that: NumPy arrays and the numbers.
 
     Raises NothingValidError with the reason if it does not compile or run. quiet has no effect: nothing is printed.
@@ -615,9 +782,20 @@ def run_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, argume
     _check_unused(compiler, platform, None, False)
     values = {name: [value] for name, value in (params or {"block_size_x": 256}).items()}
     tunable, named, code = _tunable(
-        kernel_name, kernel_source, problem_size, arguments, values, (grid_div_x, grid_div_y, grid_div_z),
-        smem_args=smem_args, cmem_args=cmem_args, texmem_args=texmem_args, compiler_options=compiler_options,
-        defines=defines, block_size_names=block_size_names, all_written=True)
+        kernel_name,
+        kernel_source,
+        problem_size,
+        arguments,
+        values,
+        (grid_div_x, grid_div_y, grid_div_z),
+        smem_args=smem_args,
+        cmem_args=cmem_args,
+        texmem_args=texmem_args,
+        compiler_options=compiler_options,
+        defines=defines,
+        block_size_names=block_size_names,
+        all_written=True,
+    )
     after: Dict[str, numpy.ndarray] = {}
 
     def keep(outputs):
@@ -635,8 +813,13 @@ def run_kernel(kernel_name: str, kernel_source: Any, problem_size: Sizes, argume
     return [after[name] if name in after else value for name, value in zip(named, arguments)]
 
 
-def store_results(results_filename: Any, *args: Any, kernel_name: Optional[str] = None,
-                  kernel_string: Optional[str] = None, **named: Any) -> None:
+def store_results(
+    results_filename: Any,
+    *args: Any,
+    kernel_name: Optional[str] = None,
+    kernel_string: Optional[str] = None,
+    **named: Any,
+) -> None:
     """Writes the best `top` percent of results to a JSON file, by device and problem size; other entries of the file stay.
 
     store_results(results_filename, [kernel_name, kernel_string,] tune_params, problem_size, results, env, top=3,
@@ -647,24 +830,37 @@ def store_results(results_filename: Any, *args: Any, kernel_name: Optional[str] 
 
 
 @_checks.checked
-def _store_results(results_filename: Path, tune_params: Mapping[str, Sequence[Any]], problem_size: Any,
-                   results: Sequence[Mapping[str, Any]], env: Mapping[str, Any], top: float = 3, objective: Any = None,
-                   objective_higher_is_better: Optional[bool] = None) -> None:
+def _store_results(
+    results_filename: Path,
+    tune_params: Mapping[str, Sequence[Any]],
+    problem_size: Any,
+    results: Sequence[Mapping[str, Any]],
+    env: Mapping[str, Any],
+    top: float = 3,
+    objective: Any = None,
+    objective_higher_is_better: Optional[bool] = None,
+) -> None:
     objective = objective or "time"
     if isinstance(objective, (list, tuple)):
         if len(objective) != 2:
-            raise InvalidArgumentError(_checks.refusal("objective", objective, "a name, or a pair of a name and min or max"))
+            raise InvalidArgumentError(
+                _checks.refusal("objective", objective, "a name, or a pair of a name and min or max")
+            )
         objective, choose = objective
         objective_higher_is_better = choose is max
-    higher = (_HIGHER_IS_BETTER.get(objective, False) if objective_higher_is_better is None
-              else objective_higher_is_better)
+    higher = (
+        _HIGHER_IS_BETTER.get(objective, False) if objective_higher_is_better is None else objective_higher_is_better
+    )
     valued = [each for each in results if isinstance(each.get(objective), (int, float))]
     if not valued:
         raise InvalidArgumentError(f"store_results: no result has a value of '{objective}'")
     best = (max if higher else min)(each[objective] for each in valued)
     limit = best * (1 - top / 100) if higher else best * (1 + top / 100)
-    kept = [{name: each[name] for name in [*tune_params, objective]} for each in valued
-            if (each[objective] >= limit if higher else each[objective] <= limit)]
+    kept = [
+        {name: each[name] for name in [*tune_params, objective]}
+        for each in valued
+        if (each[objective] >= limit if higher else each[objective] <= limit)
+    ]
     path = pathlib.Path(results_filename)
     data = dict(_read_json(path, "results_filename"))
     if "device_name" not in env:

@@ -16,15 +16,19 @@ def title(winner):
 
 def whole(value, name, winner):
     if type(value) is not int:
-        raise Refused(f"{title(winner)}: '{cut(name)}' is {cut(value_text(value))}; vLLM's tables hold only whole numbers")
+        raise Refused(
+            f"{title(winner)}: '{cut(name)}' is {cut(value_text(value))}; vLLM's tables hold only whole numbers"
+        )
     return value
 
 
 def required(bindings, name, names, what, winner):
     own = names.get(name, name)
     if own not in bindings:
-        raise Refused(f"{title(winner)}: vLLM's table needs the {what} '{cut(own)}', which this kernel does not have"
-                      f"{did_you_mean(own, bindings)}; --map {name}=NAME names the kernel's own")
+        raise Refused(
+            f"{title(winner)}: vLLM's table needs the {what} '{cut(own)}', which this kernel does not have"
+            f"{did_you_mean(own, bindings)}; --map {name}=NAME names the kernel's own"
+        )
     return whole(bindings[own], own, winner)
 
 
@@ -40,8 +44,10 @@ def answer(request, warnings):
     names, dtype, block_shape = request["map"], request["dtype"], request["block_shape"]
     for name, own in names.items():
         if name not in SIZES + NEEDED + EXTRAS:
-            raise Refused(f"--map {cut(name)}={cut(own)}: vLLM's tables have no such name"
-                          f"{did_you_mean(name, SIZES + NEEDED + EXTRAS)}")
+            raise Refused(
+                f"--map {cut(name)}={cut(own)}: vLLM's tables have no such name"
+                f"{did_you_mean(name, SIZES + NEEDED + EXTRAS)}"
+            )
     if block_shape and not re.fullmatch(r"0*[1-9]\d{0,17},0*[1-9]\d{0,17}", block_shape, re.ASCII):
         raise Refused(f"--block-shape '{cut(block_shape)}': write two numbers, for example 128,128")
     if re.search("[/,=]", dtype):
@@ -54,8 +60,10 @@ def answer(request, warnings):
         file += f",block_shape=[{','.join(str(int(one)) for one in block_shape.split(','))}]" if block_shape else ""
         other = tables.setdefault(file + ".json", {}).setdefault(batch, winner)
         if other is not winner:
-            raise Refused(f"two winners belong to M = {batch} of {cut(file + '.json', 200)}: {title(other)} and "
-                          f"{title(winner)}. Select one with --kernel, --arch or -D")
+            raise Refused(
+                f"two winners belong to M = {batch} of {cut(file + '.json', 200)}: {title(other)} and "
+                f"{title(winner)}. Select one with --kernel, --arch or -D"
+            )
     for table in tables.values():
         for batch, winner in sorted(table.items()):
             config = winner["config"]
