@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The rules of the sources that no compiler checks.
 
-tidy.py [--clang-format PROGRAM] ROOT   exits with 1 and a line "file:line: what to do" for each violation
-tidy.py --lines ROOT                    prints lines and budget of each directory
+tidy.py [--clang-format PROGRAM] [--black PROGRAM] ROOT   exits with 1 and a line "file:line: what to do" for each violation
+tidy.py --lines ROOT                                      prints lines and budget of each directory
 
 Rules: includes follow the layers (rules.py), each folder has its namespace, no file includes itself by a way round, no two files define types of one
-name, functions and classes stay small, headers open with a sentence, Markdown lines and links, plain words in messages, comments and Markdown, clang-format.
+name, functions and classes stay small, headers open with a sentence, Markdown lines and links, plain words in messages, comments and Markdown, clang-format,
+black.
 """
 import argparse
 import pathlib
@@ -332,6 +333,15 @@ def check_format(root, program):
         yield f"{place}:{match[1]}: not as clang-format has it: run make format"
 
 
+def check_python_format(root, program):
+    result = subprocess.run([program, "--check", "."], cwd=root, capture_output=True, text=True, check=False)
+    for found in re.findall(r"^would reformat (.*)$", result.stderr, re.MULTILINE):
+        place = (root / found).resolve().relative_to(root.resolve()).as_posix()
+        yield f"{place}:1: not as black has it: run make format"
+    if result.returncode not in (0, 1):
+        yield f"pyproject.toml:1: {result.stderr.strip()}"
+
+
 CHECKS = [
     check_layers,
     check_namespaces,
@@ -346,15 +356,17 @@ CHECKS = [
 ]
 
 
-def violations(root, program=None):
+def violations(root, clang_format=None, black=None):
     found = []
     for check in CHECKS:
         try:
             found += check(root)
         except ValueError as error:
             found.append(f"{check.__name__}: {error}; tests/tidy/cpp_source.py cannot read a source")
-    if program:
-        found += check_format(root, program)
+    if clang_format:
+        found += check_format(root, clang_format)
+    if black:
+        found += check_python_format(root, black)
     return found
 
 
@@ -362,6 +374,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("--clang-format", default="")
+    parser.add_argument("--black", default="")
     parser.add_argument("--lines", action="store_true")
     options = parser.parse_args()
     if options.lines:
@@ -369,7 +382,9 @@ def main():
         return 0
     if not options.clang_format:
         print("skipped: clang-format 14 is not installed (Debian: clang-format-14)")
-    found = violations(options.root, options.clang_format)
+    if not options.black:
+        print("skipped: black 23 is not installed (Debian: black)")
+    found = violations(options.root, options.clang_format, options.black)
     print("\n".join(found))
     if found:
         print(f"{len(found)} violations of the rules in tests/tidy/tidy.py")
