@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
-.PHONY: run test asan tsan release install package docs deps format tidy clean
+.PHONY: run test asan tsan coverage fuzz release install package docs deps format tidy clean
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
 # ON: warnings are errors, as in CI.
 WERROR ?= OFF
-CLANG_TIDY ?= clang-tidy
+CLANG_TIDY ?= clang-tidy-19
+FUZZ_SECONDS ?= 60
 PREFIX ?= /usr/local
 
 # One tree for both: what `make run` has built, `make test` need not.
@@ -21,6 +22,25 @@ test asan tsan: deps
 	cmake --preset $(PRESET) -DXTUNE_WERROR=$(WERROR)
 	cmake --build --preset $(PRESET) -j $(JOBS)
 	ctest --preset $(PRESET) -j $(JOBS); status=$$?; python3 tests/skipped.py build/$(PRESET); exit $$status
+
+# Lines that the tests execute, by directory. A failed test does not change them.
+coverage:
+	@./cmake/install-deps tests gcovr
+	cmake --preset coverage
+	cmake --build --preset coverage -j $(JOBS)
+	find build/coverage -name '*.gcda' -delete
+	ctest --preset coverage -j $(JOBS); status=$$?; python3 tests/coverage.py -j $(JOBS) build/coverage; exit $$status
+
+# Each target for FUZZ_SECONDS; what it has found remains in build/fuzz/found, for the next time.
+fuzz:
+	@./cmake/install-deps clang-19 libclang-rt-19-dev
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	for name in import expression spec; do \
+	  mkdir -p build/fuzz/found/$$name; \
+	  build/fuzz/tests/fuzz/fuzz_$$name -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/$$name- \
+	    build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; \
+	done
 
 release: deps
 	cmake --preset release
@@ -51,11 +71,13 @@ deps:
 	@./cmake/install-deps
 
 format:
-	git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
+	git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 -i
+	black --quiet .
 
+# As the compiler sees single files, with the headers that a build generates.
 tidy:
-	cmake --preset dev
-	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 1 $(CLANG_TIDY) -p build/dev --quiet
+	cmake --preset dev -B build/tidy -DXTUNE_UNITY=OFF
+	git ls-files 'src/*.cpp' 'emulator/*.cpp' 'tools/*.cpp' | grep -v /tests/ | xargs -P $(JOBS) -n 1 $(CLANG_TIDY) -p build/tidy --quiet
 
 clean:
 	rm -rf build
