@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/half.hpp"
 #include "emulator/parse.hpp"
 #include "emulator/waits.hpp"
 #include "emulator/wave.hpp"

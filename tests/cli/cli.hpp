@@ -1,6 +1,8 @@
 // Runs the built xtune program, with a temporary cache, a tiny kernel, and access to its output.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <csignal>
 #include <filesystem>
 #include <fstream>

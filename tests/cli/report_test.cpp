@@ -3,7 +3,6 @@
 
 #include "cli.hpp"
 
-using namespace xtune::base;
 using namespace xtune::system;
 
 using namespace xtune;

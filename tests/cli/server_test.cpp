@@ -6,7 +6,6 @@
 
 #include "cli/cli.hpp"
 
-using namespace xtune::base;
 using namespace xtune::system;
 
 using namespace xtune;

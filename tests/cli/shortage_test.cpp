@@ -7,8 +7,7 @@
 #include "cli/cli.hpp"
 #include "fakes/limited_directory.hpp"
 
-using namespace xtune::base;
-
+using namespace xtune::system;
 using namespace xtune;
 using namespace xtune::cli_test;
 

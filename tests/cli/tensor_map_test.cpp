@@ -3,6 +3,7 @@
 
 #include "cli/cli.hpp"
 
+using namespace xtune::system;
 using namespace xtune;
 using namespace xtune::cli_test;
 

@@ -3,9 +3,11 @@
 #include <array>
 #include <stdexcept>
 
+#include "core/build/candidate_failure.hpp"
 #include "suite.hpp"
 #include "xtune/error.hpp"
 
+using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::measure;
 

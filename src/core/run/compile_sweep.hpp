@@ -10,6 +10,7 @@
 
 #include "core/resolve/resolve.hpp"
 #include "core/run/services.hpp"
+#include "system/event_loop.hpp"
 
 namespace xtune::run {
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/named_files.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/spec/process_spec.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"

@@ -6,7 +6,6 @@
 #include "unit/api/tune_fixture.hpp"
 #include "xtune/kernel.hpp"
 
-using namespace xtune::base;
 using namespace xtune::system;
 
 namespace xtune {

@@ -19,8 +19,10 @@
 #include "core/record/record_log.hpp"
 #include "fakes/noisy_bench.hpp"
 #include "fakes/running_clock.hpp"
+#include "system/files.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
+using namespace xtune::system;
 using namespace xtune::base;
 using namespace xtune::cluster;
 using namespace xtune::record;

@@ -15,9 +15,11 @@
 #include "cluster/shared_study.hpp"
 #include "core/record/record_log.hpp"
 #include "fakes/running_clock.hpp"
+#include "system/event_loop.hpp"
+#include "system/files.hpp"
 #include "unit/run/tuner_fixture.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::cluster;
 using namespace xtune::record;
 using namespace xtune::run;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "fakes/fake_services.hpp"
+#include "system/event_loop.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
 

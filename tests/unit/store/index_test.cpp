@@ -14,9 +14,10 @@
 #include "core/store/database.hpp"
 #include "core/store/store_view.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
-using namespace xtune::base;
+using namespace xtune::system;
 using namespace xtune::device;
 using namespace xtune::record;
 using namespace xtune::store;

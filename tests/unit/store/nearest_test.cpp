@@ -6,11 +6,13 @@
 #include <set>
 #include <thread>
 
+#include "base/random.hpp"
 #include "core/store/shape_index.hpp"
 #include "core/store/store_view.hpp"
 #include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
+using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::record;
 using namespace xtune::store;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
 #include "core/store/merge.hpp"
@@ -12,6 +13,7 @@
 #include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
+using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::record;

@@ -90,7 +90,7 @@ TEST_CASE("other programs' load counts where it takes more than half of the core
     std::ofstream(root.path() / "proc/loadavg") << text;
     return is_busy(root.path(), 4);
   };
-  std::optional<Variable> said(std::in_place, "XTUNE_BUSY", "");
+  const Variable nothing_said("XTUNE_BUSY", "");
   CHECK(load("9.71 8.20 4.05 7/512 12345\n"));
   CHECK(load("2.10 0.20 0.05 4/512 1\n"));
   CHECK_FALSE(load("9.71 8.20 4.05 1/512 12345\n"));  // it was busy, and only this process runs
@@ -99,10 +99,8 @@ TEST_CASE("other programs' load counts where it takes more than half of the core
   CHECK_FALSE(load("nonsense"));
   CHECK_FALSE(is_busy(root.path() / "missing", 4));
   // The user knows it better.
-  said.reset();
-  said.emplace("XTUNE_BUSY", "yes");
+  const Variable said_busy("XTUNE_BUSY", "yes");
   CHECK(load("0.00 0.00 0.00 1/512 1\n"));
-  said.reset();
-  said.emplace("XTUNE_BUSY", "no");
+  const Variable said_idle("XTUNE_BUSY", "no");
   CHECK_FALSE(load("9.71 8.20 4.05 7/512 12345\n"));
 }

@@ -8,7 +8,9 @@
 
 #include "bench_fixture.hpp"
 #include "core/validate/npy.hpp"
+#include "system/files.hpp"
 
+using namespace xtune::system;
 using namespace xtune::base;
 using namespace xtune::build;
 using namespace xtune::ipc;

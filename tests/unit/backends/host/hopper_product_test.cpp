@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 
 #include "core/spec/dtype.hpp"
 #include "hopper_kernels.hpp"
