@@ -47,7 +47,7 @@ std::vector<Recording> recordings_of(record::RecordSet set, const std::string& n
 Recording read_kernel_tuner(const std::string& text, const std::string& name);
 
 /// "2023-12-22 13:17:23.719843+00:00" (also with T; fraction and offset may be missing, no offset means UTC) in
-/// milliseconds since 1970. nullopt: another format.
+/// milliseconds since 1970. nullopt: another format, or before 1970.
 std::optional<std::int64_t> unix_time_ms_of(std::string_view text);
 
 /// The three files of an import, as texts; all are named after `stem`: stem.toml, stem.configs.csv, stem.jsonl.

@@ -331,7 +331,8 @@ std::optional<std::int64_t> unix_time_ms_of(std::string_view text) {
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   const int east_min = offset_h.empty() ? 0 : std::stoi(offset_h) * 60 + std::stoi(offset_h.substr(0, 1) + offset_min);
   fraction.resize(3, '0');
-  return (((days * 24 + hour) * 60 + minute - east_min) * 60 + second) * 1000 + std::stoi(fraction);
+  const std::int64_t ms = (((days * 24 + hour) * 60 + minute - east_min) * 60 + second) * 1000 + std::stoi(fraction);
+  return ms < 0 ? std::nullopt : std::optional(ms);  // records have no negative times
 }
 
 Recording read_kernel_tuner(const std::string& text, const std::string& name) {
