@@ -21,11 +21,11 @@
 
 #include "base/text.hpp"
 #include "system/clock.hpp"
+#include "system/descriptor.hpp"
 #include "system/event_loop.hpp"
 #include "system/machine.hpp"
 #include "system/processes.hpp"
 #include "system/write_signals.hpp"
-#include "xtune/error.hpp"
 
 extern char** environ;
 
@@ -64,38 +64,24 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   throw CannotStart(-reason, message);
 }
 
-/// Both ends of a pipe, closed on exec. A real pipe and not libuv's socket pair, because programs that open /dev/stdin
-/// or /dev/stderr fail on sockets.
-class PipeEnds {
- public:
-  PipeEnds() = default;
-  ~PipeEnds() {
-    for (const int fd : fds_)
-      if (fd >= 0) ::close(fd);
+/// A real pipe, closed on exec, and not libuv's socket pair: programs that open /dev/stdin or /dev/stderr fail on
+/// sockets.
+struct Pipe {
+  Descriptor read_end{-1}, write_end{-1};
+  /// Each flag is 0 or UV_NONBLOCK_PIPE. Throws CannotStart if the process has no descriptors left.
+  Pipe(const SubprocessOptions& options, int read_flags, int write_flags) {
+    std::array<uv_file, 2> ends{};
+    if (const int failed = uv_pipe(ends.data(), read_flags, write_flags)) fail_to_start(options, failed);
+    read_end.reset(ends[0]);
+    write_end.reset(ends[1]);
   }
-  PipeEnds(const PipeEnds&) = delete;
-  PipeEnds& operator=(const PipeEnds&) = delete;
-  /// Returns 0 or libuv's error; each flag is 0 or UV_NONBLOCK_PIPE.
-  int open(int read_flags, int write_flags) noexcept { return uv_pipe(fds_.data(), read_flags, write_flags); }
-  int read_end() const noexcept { return fds_[0]; }
-  int write_end() const noexcept { return fds_[1]; }
-  int release_read_end() noexcept { return std::exchange(fds_[0], -1); }
-  int release_write_end() noexcept { return std::exchange(fds_[1], -1); }
-
- private:
-  std::array<uv_file, 2> fds_{-1, -1};
 };
 
-/// The pipes of a child, non-blocking at the parent's ends.
+/// Of a child, non-blocking at the parent's ends.
 struct ChildPipes {
-  PipeEnds in, out, err;
-  /// Throws Error(unavailable) if the process has no descriptors left.
-  explicit ChildPipes(const SubprocessOptions& options) {
-    int failed = in.open(0, UV_NONBLOCK_PIPE);
-    if (!failed) failed = out.open(UV_NONBLOCK_PIPE, 0);
-    if (!failed) failed = err.open(UV_NONBLOCK_PIPE, 0);
-    if (failed) fail_to_start(options, failed);
-  }
+  explicit ChildPipes(const SubprocessOptions& options)
+      : in(options, 0, UV_NONBLOCK_PIPE), out(options, UV_NONBLOCK_PIPE, 0), err(options, UV_NONBLOCK_PIPE, 0) {}
+  Pipe in, out, err;
 };
 
 /// Throws Error(unavailable) with the program and the reason. `process` is an initialised handle even then, and the
@@ -105,7 +91,7 @@ void spawn(uv_loop_t* loop, uv_process_t& process, const SubprocessOptions& opti
   std::vector<std::string> argv = options.argv, environment = merged_environment(options.env);
   std::vector<char*> argv_pointers = pointers(argv), environment_pointers = pointers(environment);
   std::array<uv_stdio_container_t, 3> stdio{};
-  const std::array<int, 3> child_ends{pipes.in.read_end(), pipes.out.write_end(), pipes.err.write_end()};
+  const std::array<int, 3> child_ends{pipes.in.read_end.get(), pipes.out.write_end.get(), pipes.err.write_end.get()};
   for (std::size_t i = 0; i < stdio.size(); ++i) {
     stdio[i].flags = UV_INHERIT_FD;
     stdio[i].data.fd = child_ends[i];
@@ -123,19 +109,25 @@ void spawn(uv_loop_t* loop, uv_process_t& process, const SubprocessOptions& opti
   if (const int failed = uv_spawn(loop, &process, &what)) fail_to_start(options, failed);
 }
 
+template <class Handle>
+uv_handle_t* handle_of(Handle& handle) noexcept {
+  return reinterpret_cast<uv_handle_t*>(&handle);
+}
+uv_stream_t* stream_of(uv_pipe_t& pipe) noexcept { return reinterpret_cast<uv_stream_t*>(&pipe); }
+bool is_closing(uv_pipe_t& pipe) noexcept { return uv_is_closing(handle_of(pipe)) != 0; }
+
 }  // namespace
 
 struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
+  State(EventLoop& on, SubprocessOptions given) : loop(on), options(std::move(given)) {}
+
+  EventLoop& loop;
+  SubprocessOptions options;
   uv_process_t process;
-  struct Pipes {
-    uv_pipe_t in, out, err;
-  } pipes;
-  EventLoop* loop = nullptr;
-  std::function<void(std::string_view)> on_stdout, on_stderr;
-  std::function<void(int, int)> on_exit;
+  uv_pipe_t in, out, err;
   EventLoop::Watch grace;
   std::array<char, read_bytes> buffer;
-  bool own_group = true, detached = false;
+  bool detached = false;
   std::int64_t started_ns = 0;
   struct End {
     int exit_code, signal;
@@ -146,7 +138,7 @@ struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
   int calls_inside = 0;    // callbacks on the stack: their captures must outlive them
   std::shared_ptr<State> self;
 
-  void start(const SubprocessOptions& options);
+  void start();
   void adopt(uv_pipe_t& pipe, int fd);
   template <class Handle>
   void close(Handle& handle) noexcept;
@@ -158,48 +150,48 @@ struct Subprocess::State : std::enable_shared_from_this<Subprocess::State> {
   void send_signal(int signum) const noexcept;
   void detach() noexcept;
   void forget_callbacks() noexcept {
-    if (calls_inside == 0) on_stdout = nullptr, on_stderr = nullptr, on_exit = nullptr;
+    if (calls_inside == 0) options.on_stdout = nullptr, options.on_stderr = nullptr, options.on_exit = nullptr;
   }
 };
 
 template <class Handle>
 void Subprocess::State::close(Handle& handle) noexcept {
-  auto* base = reinterpret_cast<uv_handle_t*>(&handle);
-  if (uv_is_closing(base)) return;
-  uv_close(base, [](uv_handle_t* closed) {
+  if (uv_is_closing(handle_of(handle))) return;
+  uv_close(handle_of(handle), [](uv_handle_t* closed) {
     auto* state = static_cast<State*>(closed->data);
     if (--state->open_handles == 0) std::exchange(state->self, nullptr).reset();
   });
 }
 
 void Subprocess::State::adopt(uv_pipe_t& pipe, int fd) {
-  uv_pipe_init(loop->raw(), &pipe, 0);
+  uv_pipe_init(loop.raw(), &pipe, 0);
   pipe.data = this;
   ++open_handles;
   uv_pipe_open(&pipe, fd);
 }
 
-void Subprocess::State::start(const SubprocessOptions& options) {
+void Subprocess::State::start() {
   ChildPipes ends(options);
   self = shared_from_this();
   ++open_handles;
   started_ns = system_clock().now_ns();
   try {
-    spawn(loop->raw(), process, options, ends, [](uv_process_t* handle, std::int64_t code, int by_signal) {
+    spawn(loop.raw(), process, options, ends, [](uv_process_t* handle, std::int64_t code, int by_signal) {
       static_cast<State*>(handle->data)->ended(code, by_signal);
     });
   } catch (...) {
     process.data = this;
     close(process);
+    forget_callbacks();
     throw;
   }
   process.data = this;
-  adopt(pipes.in, ends.in.release_write_end());
-  adopt(pipes.out, ends.out.release_read_end());
-  adopt(pipes.err, ends.err.release_read_end());
-  for (uv_pipe_t* pipe : {&pipes.out, &pipes.err}) {
+  adopt(in, ends.in.write_end.release());
+  adopt(out, ends.out.read_end.release());
+  adopt(err, ends.err.read_end.release());
+  for (uv_pipe_t* pipe : {&out, &err}) {
     uv_read_start(
-        reinterpret_cast<uv_stream_t*>(pipe),
+        stream_of(*pipe),
         [](uv_handle_t* handle, std::size_t, uv_buf_t* into) {
           auto* state = static_cast<State*>(handle->data);
           *into = uv_buf_init(state->buffer.data(), static_cast<unsigned>(state->buffer.size()));
@@ -215,7 +207,7 @@ void Subprocess::State::deliver(const std::function<void(std::string_view)>& cal
   if (detached || !callback) return;
   const std::shared_ptr<State> keep = self;
   ++calls_inside;
-  loop->guarded([&] { callback(bytes); });
+  loop.guarded([&] { callback(bytes); });
   --calls_inside;
   if (detached) forget_callbacks();
 }
@@ -223,7 +215,7 @@ void Subprocess::State::deliver(const std::function<void(std::string_view)>& cal
 void Subprocess::State::on_read(uv_pipe_t& pipe, ssize_t count) {
   if (count == 0) return;
   if (count > 0) {
-    deliver(&pipe == &pipes.out ? on_stdout : on_stderr,
+    deliver(&pipe == &out ? options.on_stdout : options.on_stderr,
             std::string_view(buffer.data(), static_cast<std::size_t>(count)));
     return;
   }
@@ -234,14 +226,14 @@ void Subprocess::State::on_read(uv_pipe_t& pipe, ssize_t count) {
 void Subprocess::State::ended(std::int64_t code, int by_signal) noexcept {
   end = End{by_signal ? -1 : static_cast<int>(code), by_signal, system_clock().now_ns()};
   // This must happen now: the group's id is reserved only as long as the group has a member, and may be reused later.
-  if (own_group) ::kill(-process.pid, SIGKILL);
+  if (options.own_group) ::kill(-process.pid, SIGKILL);
   close(process);
-  close(pipes.in);
+  close(in);
   if (detached) return;
-  loop->guarded([&] {
-    grace = loop->call_after(stray_grace_ms, [this] {
-      close(pipes.out);
-      close(pipes.err);
+  loop.guarded([&] {
+    grace = loop.call_after(stray_grace_ms, [this] {
+      close(out);
+      close(err);
       finish_if_all_read();
     });
   });
@@ -249,23 +241,22 @@ void Subprocess::State::ended(std::int64_t code, int by_signal) noexcept {
 }
 
 void Subprocess::State::finish_if_all_read() noexcept {
-  if (detached || !end || !uv_is_closing(reinterpret_cast<uv_handle_t*>(&pipes.out)) ||
-      !uv_is_closing(reinterpret_cast<uv_handle_t*>(&pipes.err)))
-    return;
+  if (detached || !end || !is_closing(out) || !is_closing(err)) return;
   const std::shared_ptr<State> keep = self;
   grace.cancel();
-  if (auto callback = std::exchange(on_exit, nullptr)) loop->guarded([&] { callback(end->exit_code, end->signal); });
+  if (auto callback = std::exchange(options.on_exit, nullptr))
+    loop.guarded([&] { callback(end->exit_code, end->signal); });
 }
 
 void Subprocess::State::send_signal(int signum) const noexcept {
   if (end) return;
   // First, while its children can still be found: a child that has made a session is in another group.
-  if (own_group && signum == SIGKILL) loop->guarded([this] { kill_tree(process.pid); });
-  ::kill(own_group ? -process.pid : process.pid, signum);
+  if (options.own_group && signum == SIGKILL) loop.guarded([this] { kill_tree(process.pid); });
+  ::kill(options.own_group ? -process.pid : process.pid, signum);
 }
 
 void Subprocess::State::write(std::string bytes) {
-  if (bytes.empty() || end || uv_is_closing(reinterpret_cast<uv_handle_t*>(&pipes.in))) return;
+  if (bytes.empty() || end || is_closing(in)) return;
   struct Request {
     uv_write_t write;
     std::string bytes;
@@ -276,31 +267,26 @@ void Subprocess::State::write(std::string bytes) {
   const auto written = [](uv_write_t* done, int) { delete static_cast<Request*>(done->data); };
   const WriteSignals quiet;
   // A child that has closed its stdin (EPIPE) shows this by its exit or its silence; there is nothing to report here.
-  if (uv_write(&request->write, reinterpret_cast<uv_stream_t*>(&pipes.in), &part, 1, written) != 0) delete request;
+  if (uv_write(&request->write, stream_of(in), &part, 1, written) != 0) delete request;
 }
 
 void Subprocess::State::detach() noexcept {
   detached = true;
   send_signal(SIGKILL);
   grace.cancel();
-  close(pipes.in);
-  close(pipes.out);
-  close(pipes.err);
+  close(in);
+  close(out);
+  close(err);
   // The process handle stays until the child is reaped, but nothing waits for that.
-  if (!end) uv_unref(reinterpret_cast<uv_handle_t*>(&process));
+  if (!end) uv_unref(handle_of(process));
   forget_callbacks();
 }
 
 Subprocess::Subprocess(EventLoop& loop, SubprocessOptions options) {
   if (options.argv.empty() || options.argv[0].empty())
     throw CannotStart(ENOENT, "cannot start a program without a name");
-  auto state = std::make_shared<State>();
-  state->loop = &loop;
-  state->own_group = options.own_group;
-  state->start(options);
-  state->on_stdout = std::move(options.on_stdout);
-  state->on_stderr = std::move(options.on_stderr);
-  state->on_exit = std::move(options.on_exit);
+  auto state = std::make_shared<State>(loop, std::move(options));
+  state->start();
   state_ = std::move(state);
 }
 
@@ -320,29 +306,24 @@ void Subprocess::write(std::string bytes) {
   if (state_) state_->write(std::move(bytes));
 }
 
-std::size_t Subprocess::unwritten_bytes() const noexcept {
-  if (!state_ || uv_is_closing(reinterpret_cast<const uv_handle_t*>(&state_->pipes.in))) return 0;
-  return uv_stream_get_write_queue_size(reinterpret_cast<const uv_stream_t*>(&state_->pipes.in));
-}
-
 void Subprocess::close_stdin() {
-  if (!state_ || uv_is_closing(reinterpret_cast<uv_handle_t*>(&state_->pipes.in))) return;
+  if (!state_ || is_closing(state_->in)) return;
   auto* request = new uv_shutdown_t;
   request->data = state_.get();
   const auto flushed = [](uv_shutdown_t* done, int) {
     auto* state = static_cast<State*>(done->data);
     delete done;
-    state->close(state->pipes.in);
+    state->close(state->in);
   };
-  if (uv_shutdown(request, reinterpret_cast<uv_stream_t*>(&state_->pipes.in), flushed) == 0) return;
+  if (uv_shutdown(request, stream_of(state_->in), flushed) == 0) return;
   delete request;
-  state_->close(state_->pipes.in);
+  state_->close(state_->in);
 }
 
 void Subprocess::read_pending_stderr() {
   uv_os_fd_t fd = -1;
   const std::shared_ptr<State> state = state_;
-  if (!state || uv_fileno(reinterpret_cast<uv_handle_t*>(&state->pipes.err), &fd) != 0) return;
+  if (!state || uv_fileno(handle_of(state->err), &fd) != 0) return;
   // The loop finds the end of the stream itself. This needs a separate buffer, because on_stdout may be reading the
   // shared one. It reads at most the size of the largest pipe, so that a child that writes without end cannot keep this
   // busy.
@@ -352,7 +333,7 @@ void Subprocess::read_pending_stderr() {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return;
     taken += static_cast<std::size_t>(n);
-    state->deliver(state->on_stderr, std::string_view(bytes.data(), static_cast<std::size_t>(n)));
+    state->deliver(state->options.on_stderr, std::string_view(bytes.data(), static_cast<std::size_t>(n)));
   }
 }
 

@@ -58,7 +58,6 @@ class Subprocess {
 
   /// Queues bytes for stdin and returns at once; after the child's end the bytes are dropped.
   void write(std::string bytes);
-  std::size_t unwritten_bytes() const noexcept;
   /// Closes stdin after the queued bytes have been written.
   void close_stdin();
   /// Calls on_stderr with the bytes that are in the pipe now, without waiting for the loop. This includes everything

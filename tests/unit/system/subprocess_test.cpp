@@ -80,7 +80,6 @@ TEST_CASE("64 MiB go through cat unharmed") {
   std::string big(std::size_t{64} << 20, '\0');
   for (std::size_t i = 0; i < big.size(); ++i) big[i] = static_cast<char>(i * 2654435761u >> 24);
   child.write(big);
-  CHECK(child.unwritten_bytes() > 0);
   child.close_stdin();
   CHECK(loop.run_until([&] { return run.code.has_value(); }));
   CHECK(run.code == 0);
@@ -116,7 +115,6 @@ TEST_CASE("writing to a child that does not read, or has gone, neither blocks no
   child.close_stdin();
   child.kill_group(SIGKILL);
   CHECK_FALSE(child.running());
-  CHECK(child.unwritten_bytes() == 0);
 }
 
 TEST_CASE("environment is added to and replaced; the working directory is set") {
