@@ -6,31 +6,29 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 
 namespace xtune::system {
-namespace {
 
-std::string loader_words() {
-  const char* text = dlerror();
-  return text ? text : "no reason given";
+void DynamicLibrary::Close::operator()(void* handle) const noexcept {
+  if (!resident) dlclose(handle);
 }
 
-}  // namespace
+/// RTLD_LOCAL: two backends may have the same symbol; RTLD_NOW: an unresolved symbol is found here and not at its first
+/// call.
+bool DynamicLibrary::load(const std::string& name, int flags) {
+  handle_.reset(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | flags));
+  name_ = name;
+  return handle_ != nullptr;
+}
 
 DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
   std::string reason = "no name given";
   bool absent = true;
+  DynamicLibrary library;
   for (const std::string& name : names) {
-    // RTLD_LOCAL: two backends may have the same symbol; RTLD_NOW: an unresolved symbol is found here and not at its
-    // first call.
-    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      DynamicLibrary library;
-      library.handle_ = handle;
-      library.name_ = name;
-      return library;
-    }
-    reason = loader_words();
+    if (library.load(name, 0)) return library;
+    const char* const words = dlerror();
+    reason = words ? words : "no reason given";
     // The loader reports the reason only as text. It has the same text for a missing dependency, which is just as
     // permanent.
     absent = absent && reason.find("No such file or directory") != std::string::npos;
@@ -43,33 +41,14 @@ DynamicLibrary DynamicLibrary::open(const std::vector<std::string>& names) {
 
 DynamicLibrary DynamicLibrary::loaded(const std::vector<std::string>& names) {
   DynamicLibrary library;
-  for (const std::string& name : names) {
-    library.handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    library.name_ = name;
-    if (library) return library;
-  }
+  for (const std::string& name : names)
+    if (library.load(name, RTLD_NOLOAD)) return library;
   return {};
 }
 
-DynamicLibrary::~DynamicLibrary() {
-  if (handle_ && !resident_) dlclose(handle_);
+void* DynamicLibrary::find(const char* symbol) const noexcept {
+  return handle_ ? dlsym(handle_.get(), symbol) : nullptr;
 }
-
-DynamicLibrary::DynamicLibrary(DynamicLibrary&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)),
-      name_(std::exchange(other.name_, {})),
-      resident_(std::exchange(other.resident_, false)) {}
-
-DynamicLibrary& DynamicLibrary::operator=(DynamicLibrary&& other) noexcept {
-  if (this == &other) return *this;
-  if (handle_ && !resident_) dlclose(handle_);
-  handle_ = std::exchange(other.handle_, nullptr);
-  name_ = std::exchange(other.name_, {});
-  resident_ = std::exchange(other.resident_, false);
-  return *this;
-}
-
-void* DynamicLibrary::find(const char* symbol) const noexcept { return handle_ ? dlsym(handle_, symbol) : nullptr; }
 
 void* DynamicLibrary::get(const char* symbol) const {
   if (void* address = find(symbol)) return address;

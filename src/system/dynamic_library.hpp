@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,6 @@ class DynamicLibrary {
   static DynamicLibrary open(const std::vector<std::string>& names);
   /// The first library that this process has loaded already; empty if there is none.
   static DynamicLibrary loaded(const std::vector<std::string>& names);
-  ~DynamicLibrary();
-  DynamicLibrary(DynamicLibrary&& other) noexcept;
-  DynamicLibrary& operator=(DynamicLibrary&& other) noexcept;
 
   /// nullptr if the library does not have the symbol.
   void* find(const char* symbol) const noexcept;
@@ -47,13 +45,18 @@ class DynamicLibrary {
   }
   const std::string& name() const noexcept { return name_; }
   /// Keeps the library open until the end of the process, because vendor drivers do not survive being unloaded.
-  void keep_resident() noexcept { resident_ = true; }
+  void keep_resident() noexcept { handle_.get_deleter().resident = true; }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
-  void* handle_ = nullptr;
+  struct Close {
+    bool resident;
+    void operator()(void* handle) const noexcept;
+  };
+  bool load(const std::string& name, int flags);
+
+  std::unique_ptr<void, Close> handle_{nullptr, Close{false}};
   std::string name_;
-  bool resident_ = false;
 };
 
 /// Calls visit with the loader's facts about the loaded object that contains an address, if there is one.
