@@ -100,32 +100,22 @@ Clock& system_clock() {
   return *clock;
 }
 
+/// The last member ends first: the thread, when it is asked to stop.
 struct SuspensionWatch::Thread {
   std::mutex mutex;
-  std::condition_variable ends;
-  bool ended = false;
-  std::thread thread;
-
-  Thread() {
-    thread = std::thread([this] {
-      // Signals should go to the program's other threads.
-      sigset_t all;
-      sigfillset(&all);
-      pthread_sigmask(SIG_BLOCK, &all, nullptr);
-      std::unique_lock lock(mutex);
-      do beats().take();
-      while (!ends.wait_for(lock, beat, [this] { return ended; }));
-      beats().end();
-    });
-  }
-  ~Thread() {
-    {
-      const std::lock_guard lock(mutex);
-      ended = true;
+  std::condition_variable_any ends;
+  std::jthread thread{[this](const std::stop_token& stop) {
+    // Signals should go to the program's other threads.
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      beats().take();
+      ends.wait_for(lock, stop, beat, [] { return false; });
     }
-    ends.notify_one();
-    thread.join();
-  }
+    beats().end();
+  }};
 };
 
 SuspensionWatch::SuspensionWatch() {

@@ -55,7 +55,6 @@ struct EventLoop::State {
   uv_timer_t reap_deadline;
   std::vector<std::function<void()>> posted;
   std::exception_ptr thrown;
-  bool stopped = false;
 };
 
 struct EventLoop::Watch::State {
@@ -193,16 +192,9 @@ void EventLoop::run() {
 }
 
 bool EventLoop::run_until(const std::function<bool()>& done) {
-  state_->stopped = false;
-  for (;;) {
-    if (done()) return true;
-    if (state_->stopped || !turn(UV_RUN_ONCE)) return done();
-  }
-}
-
-void EventLoop::stop() noexcept {
-  state_->stopped = true;
-  uv_stop(&state_->loop);
+  while (!done())
+    if (!turn(UV_RUN_ONCE)) return done();
+  return true;
 }
 
 EventLoop::Watch EventLoop::call_after(std::uint64_t ms, std::function<void()> callback) {

@@ -42,13 +42,11 @@ class EventLoop {
   bool run_once();
   /// Handles pending events without waiting. False if nothing remains to wait for.
   bool run_ready();
-  /// Runs until stop(), or until nothing remains to wait for (watched signals do not keep the loop running).
+  /// Runs until nothing remains to wait for (watched signals do not keep the loop running).
   void run();
   /// Runs until done(), which is called after every event, returns true. Returns done(): false means that nothing
   /// remains to wait for.
   bool run_until(const std::function<bool()>& done);
-  /// Makes the active run() or run_until() return after the current callbacks. Does nothing if there is none.
-  void stop() noexcept;
 
   /// Calls back once, `ms` milliseconds from now (0: at the next turn).
   Watch call_after(std::uint64_t ms, std::function<void()> callback);

@@ -119,21 +119,6 @@ TEST_CASE("run_until says when nothing is left to wait for") {
   CHECK(loop.run_until([] { return true; }));
 }
 
-TEST_CASE("stop ends run, and the loop can run again") {
-  EventLoop loop;
-  int fired = 0;
-  const auto far = loop.call_after(3600 * 1000, [] {});
-  auto timer = loop.call_after(1, [&] { ++fired, loop.stop(); });
-  loop.run();
-  timer = loop.call_after(1, [&] { ++fired, loop.stop(); });
-  loop.run();
-  CHECK(fired == 2);
-  loop.stop();  // without a run on the stack: nothing
-  timer = loop.call_after(1, [&] { ++fired, loop.stop(); });
-  loop.run();
-  CHECK(fired == 3);
-}
-
 TEST_CASE("signals arrive at every watch, again and again, until cancelled") {
   EventLoop loop;
   int first = 0, second = 0;
