@@ -16,7 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <limits>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -39,17 +40,26 @@ namespace fs = std::filesystem;
   throw Error(ErrorKind::io, std::string("cannot ") + doing + " " + base::printable(path.string()) + ": " + reason);
 }
 
-// Returns the errno of the failure, or 0. Closing counts: network file systems report a full disk there.
-int write_and_sync(Descriptor& file, std::string_view bytes) {
-  const WriteSignals quiet;
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(file.get(), bytes.data(), bytes.size());
+/// Reads until the room is full or the file ends; returns the number of bytes.
+std::size_t read_into(const Descriptor& file, std::span<char> room, const fs::path& path) {
+  std::size_t filled = 0;
+  while (filled < room.size()) {
+    const ssize_t n = ::read(file.get(), room.data() + filled, room.size() - filled);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(n));
+    if (n < 0) fail("read", path, std::strerror(errno));
+    if (n == 0) break;
+    filled += static_cast<std::size_t>(n);
   }
-  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) return errno;
-  return ::close(file.release()) == 0 ? 0 : errno;
+  return filled;
+}
+
+/// Non-blocking, so that opening a FIFO without a writer returns.
+Descriptor opened(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (file.get() < 0 || ::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) fail("read", path, "it is a directory");
+  return file;
 }
 
 // 128 bits, in hexadecimal digits.
@@ -67,8 +77,6 @@ const char* set_variable(const char* name) {
   const char* value = std::getenv(name);
   return value && *value ? value : nullptr;
 }
-
-namespace fs = std::filesystem;
 
 /// In clock ticks since boot (proc(5), field 22 of stat); empty: no such process, or one that has ended.
 std::string start_time(int pid) {
@@ -105,30 +113,15 @@ bool is_abandoned(const fs::path& folder, const std::string& here) {
   return parts[3] != unknown_start && start_time(std::atoi(parts[2].c_str())) != parts[3];
 }
 
-struct Inflater {
-  z_stream stream{};
-  Inflater() {
-    constexpr int gzip_of_any_window = 15 + 16;
-    if (inflateInit2(&stream, gzip_of_any_window) != Z_OK) throw Error(ErrorKind::io, "zlib cannot start");
-  }
-  ~Inflater() { inflateEnd(&stream); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
-};
-
 }  // namespace
 
 std::string read_file(const fs::path& path, std::uint64_t limit_bytes) {
-  // Non-blocking, so that opening a FIFO without a writer returns.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail("read", path, std::strerror(errno));
-  return read_all(file, path, limit_bytes);
+  return read_all(opened(path), path, limit_bytes);
 }
 
 std::string read_all(const Descriptor& file, const fs::path& path, std::uint64_t limit_bytes) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) fail("read", path, "it is a directory");
   const auto too_large = [&] {
     fail("read", path, "it is larger than the limit of " + base::human_bytes(limit_bytes));
   };
@@ -137,15 +130,11 @@ std::string read_all(const Descriptor& file, const fs::path& path, std::uint64_t
   std::string bytes(size + 1, '\0');
   std::size_t filled = 0;
   // The size is only a hint: files in /proc have none, others may grow meanwhile.
-  for (;;) {
-    if (filled == bytes.size()) bytes.resize(bytes.size() * 2 + 4096);
-    const ssize_t n = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("read", path, std::strerror(errno));
-    if (n == 0) break;
-    filled += static_cast<std::size_t>(n);
+  while ((filled += read_into(file, std::span(bytes).subspan(filled), path)) == bytes.size()) {
     if (filled > limit_bytes) too_large();
+    bytes.resize(bytes.size() * 2 + 4096);
   }
+  if (filled > limit_bytes) too_large();
   bytes.resize(filled);
   return bytes;
 }
@@ -159,22 +148,29 @@ std::string read_if_there(const fs::path& path, std::uint64_t limit_bytes) {
 }
 
 std::string read_file_part(const fs::path& path, std::uint64_t offset, std::uint64_t bytes) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail("read", path, std::strerror(errno));
+  const Descriptor file = opened(path);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) fail("read", path, std::strerror(errno));
   const auto size = static_cast<std::uint64_t>(info.st_size);
-  if (offset > size || bytes > size - offset) fail("read", path, "it is shorter than it should be");
-  std::string text(bytes, '\0');
-  for (std::size_t filled = 0; filled < text.size();) {
-    const ssize_t n =
-        ::pread(file.get(), text.data() + filled, text.size() - filled, static_cast<off_t>(offset + filled));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("read", path, std::strerror(errno));
-    if (n == 0) fail("read", path, "it is shorter than it should be");
-    filled += static_cast<std::size_t>(n);
+  std::string text;
+  if (offset <= size && bytes <= size - offset && ::lseek(file.get(), static_cast<off_t>(offset), SEEK_SET) >= 0) {
+    text.resize(bytes);
+    text.resize(read_into(file, text, path));
   }
+  if (text.size() != bytes) fail("read", path, "it is shorter than it should be");
   return text;
+}
+
+int write_all(Descriptor& file, std::string_view bytes) {
+  const WriteSignals quiet;
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) return errno;
+  return ::close(file.release()) == 0 ? 0 : errno;
 }
 
 namespace {
@@ -193,7 +189,7 @@ void write_atomically(const fs::path& path, std::string_view bytes, mode_t right
     if (file.get() < 0 && (errno != EEXIST || attempt == 100))
       fail("write in the directory", folder, std::strerror(errno));
   }
-  int reason = write_and_sync(file, bytes);
+  int reason = write_all(file, bytes);
   if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
   if (reason != 0) {
     ::unlink(temporary.c_str());
@@ -210,7 +206,6 @@ void write_atomically(const fs::path& path, std::string_view bytes, mode_t right
 void write_file_atomically(const fs::path& path, std::string_view bytes) { write_atomically(path, bytes, 0644); }
 
 void write_output_file(const std::filesystem::path& path, std::string_view bytes) {
-  namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
   if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) {
@@ -287,36 +282,27 @@ void remove_abandoned_temporaries() noexcept try {
 } catch (...) {  // a failed cleanup must not end a run
 }
 
-std::string read_file_gunzipped(const std::filesystem::path& path, std::uint64_t limit_bytes) {
-  std::string packed = read_file(path, limit_bytes);
-  if (!packed.starts_with("\x1f\x8b")) return packed;
+std::string read_file_gunzipped(const fs::path& path, std::uint64_t limit_bytes) {
   const auto fail = [&](const std::string& why) {
     throw Error(ErrorKind::io, base::printable(path.string()) + ": " + why);
   };
-  Inflater inflater;
-  z_stream& stream = inflater.stream;
-  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
-  std::size_t left = packed.size();
+  Descriptor file = opened(path);
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> archive(::gzdopen(file.get(), "rb"), ::gzclose_r);
+  if (!archive) fail("zlib cannot start");
+  file.release();
   std::string text;
-  std::string chunk(std::size_t{1} << 18, '\0');
   for (;;) {
-    const auto given = static_cast<uInt>(std::min<std::size_t>(left, std::numeric_limits<uInt>::max()));
-    stream.avail_in = given;
-    stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
-    stream.avail_out = static_cast<uInt>(chunk.size());
-    const int state = inflate(&stream, Z_NO_FLUSH);
-    left -= given - stream.avail_in;
-    text.append(chunk, 0, chunk.size() - stream.avail_out);
+    const std::size_t before = text.size(), piece = std::size_t{1} << 18;
+    text.resize(before + piece);
+    const int n = ::gzread(archive.get(), text.data() + before, static_cast<unsigned>(piece));
+    text.resize(before + static_cast<std::size_t>(std::max(n, 0)));
     if (text.size() > limit_bytes) fail("more than " + base::human_bytes(limit_bytes) + " once decompressed");
-    if (state == Z_STREAM_END) {
-      // Bytes after the last member that are not gzip are padding, as for gzip(1).
-      if (left < 2 || stream.next_in[0] != 0x1f || stream.next_in[1] != 0x8b) return text;
-      inflateReset(&stream);
-    } else if (state != Z_OK && state != Z_BUF_ERROR) {
-      fail(std::string("the gzip archive is damaged: ") + (stream.msg ? stream.msg : "unknown reason"));
-    } else if (left == 0 && stream.avail_out > 0) {
-      fail("the gzip archive is truncated: copy the file again");
-    }
+    if (n == static_cast<int>(piece)) continue;
+    int code = Z_OK;
+    const char* const reason = ::gzerror(archive.get(), &code);
+    if (code == Z_BUF_ERROR) fail("the gzip archive is truncated: copy the file again");
+    if (code != Z_OK && code != Z_STREAM_END) fail(std::string("the gzip archive is damaged: ") + reason);
+    return text;
   }
 }
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -19,11 +18,11 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 
+#include "base/random.hpp"
 #include "base/text.hpp"
+#include "system/descriptor.hpp"
 #include "system/files.hpp"
-#include "system/write_signals.hpp"
 
 namespace xtune::system {
 
@@ -46,8 +45,6 @@ fs::path mount_of(const fs::path& root, std::string_view controller, const std::
   return fs::exists(mounts / controller, ignored) || !fs::exists(mounts / all, ignored) ? mounts / controller
                                                                                         : mounts / all;
 }
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t unlimited = (std::uint64_t{1} << 63) - 1;
 
@@ -91,53 +88,24 @@ struct Limit {
   rlim_t enough;
 };
 
-namespace fs = std::filesystem;
-
 constexpr std::uint64_t min_free_bytes = std::uint64_t{1} << 20;
 
 /// A new file in a directory, removed on destruction.
-class ProbeFile {
- public:
-  explicit ProbeFile(const fs::path& directory) : path_((directory / ".xtune-probe-XXXXXX").string()) {
-    fd_ = ::mkostemp(path_.data(), O_CLOEXEC);
-    error_ = fd_ < 0 ? errno : 0;
+struct ProbeFile {
+  explicit ProbeFile(const fs::path& directory) : path((directory / ".xtune-probe-XXXXXX").string()) {
+    file.reset(::mkostemp(path.data(), O_CLOEXEC));
+    error = file.get() < 0 ? errno : 0;
   }
   ~ProbeFile() {
-    close();
-    if (error_ == 0) ::unlink(path_.c_str());
+    if (error == 0) ::unlink(path.c_str());
   }
   ProbeFile(const ProbeFile&) = delete;
   ProbeFile& operator=(const ProbeFile&) = delete;
-  int error() const noexcept { return error_; }  ///< errno of creating it
-  int fd() const noexcept { return fd_; }
-  const char* path() const noexcept { return path_.c_str(); }
-  /// Returns errno or 0: network file systems report a full disk here.
-  int close() noexcept {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0 ? 0 : errno;
-  }
 
- private:
-  std::string path_;
-  int fd_ = -1, error_ = 0;
+  std::string path;
+  Descriptor file{-1};
+  int error;  ///< errno of creating it
 };
-
-int write_error(ProbeFile& file) {
-  // Not zeros, which need no space on a file system that compresses.
-  std::array<unsigned char, 4096> bytes{};
-  std::uint32_t state = 1;
-  const WriteSignals quiet;
-  for (int block = 0; block < 16; ++block) {
-    for (unsigned char& byte : bytes) byte = static_cast<unsigned char>((state = state * 1664525 + 1013904223) >> 24);
-    for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t n = ::write(file.fd(), bytes.data() + done, bytes.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno;
-      done += static_cast<std::size_t>(n);
-    }
-  }
-  return file.close();
-}
 
 }  // namespace
 
@@ -238,15 +206,19 @@ int room_error(const fs::path& directory) {
   struct statvfs info {};
   if (::statvfs(directory.c_str(), &info) != 0) return errno;
   if (std::uint64_t{info.f_bavail} * info.f_frsize < min_free_bytes) return ENOSPC;
-  ProbeFile file(directory);
-  return file.error() != 0 ? file.error() : write_error(file);
+  ProbeFile probe(directory);
+  if (probe.error != 0) return probe.error;
+  std::string bytes(std::size_t{64} << 10, '\0');
+  base::Random random(1);  // not zeros, which need no space on a file system that compresses
+  for (char& byte : bytes) byte = static_cast<char>(random.next());
+  return write_all(probe.file, bytes);
 }
 
 bool allows_programs(const fs::path& directory) {
-  const ProbeFile file(directory);
-  if (file.error() != 0 || ::fchmod(file.fd(), S_IRWXU) != 0) return true;
+  const ProbeFile probe(directory);
+  if (probe.error != 0 || ::fchmod(probe.file.get(), S_IRWXU) != 0) return true;
   // Linux refuses X_OK for a plain file of a noexec mount, also to root (access(2), EACCES).
-  return ::access(file.path(), X_OK) == 0 || errno != EACCES;
+  return ::access(probe.path.c_str(), X_OK) == 0 || errno != EACCES;
 }
 
 std::uint64_t memory_kills(const fs::path& root) {
@@ -272,33 +244,12 @@ bool is_busy(const fs::path& root, int cores) {
 }
 
 bool is_shortage(int error) noexcept {
-  switch (error) {
-    case EAGAIN:
-    case ENOMEM:
-    case EMFILE:
-    case ENFILE:
-    case ENOSPC:
-    case EDQUOT:
-    case EROFS:
-    case EFBIG:
-    case ENOBUFS:
-      return true;
-    default:
-      return false;
-  }
+  return (may_pass_soon(error) && error != ETXTBSY) || error == ENOSPC || error == EDQUOT || error == EROFS ||
+         error == EFBIG || error == ENOBUFS;
 }
 
 bool may_pass_soon(int error) noexcept {
-  switch (error) {
-    case EAGAIN:
-    case ENOMEM:
-    case EMFILE:
-    case ENFILE:
-    case ETXTBSY:
-      return true;
-    default:
-      return false;
-  }
+  return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE || error == ETXTBSY;
 }
 
 }  // namespace xtune::system

@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <sstream>
@@ -39,50 +40,30 @@ struct Trusted {
   std::vector<gid_t> groups;
 };
 
-struct User {
-  std::string name;
-  uid_t uid = 0;
-  gid_t gid = 0;
-};
-
-template <class Find>
-std::optional<User> user_by(Find find) {
-  std::vector<char> buffer(entry_bytes);
-  passwd entry{}, *found = nullptr;
-  if (find(&entry, buffer.data(), buffer.size(), &found) != 0 || !found) return std::nullopt;
-  return User{found->pw_name, found->pw_uid, found->pw_gid};
+/// An entry of the system's databases of users and groups; null: there is none.
+template <class Entry, class Find>
+std::shared_ptr<const Entry> entry_by(Find find) {
+  struct Held {
+    Entry entry{};
+    char texts[entry_bytes];
+  };
+  const auto held = std::make_shared<Held>();
+  Entry* found = nullptr;
+  if (find(&held->entry, held->texts, sizeof held->texts, &found) != 0 || !found) return nullptr;
+  return {held, found};
 }
 
-std::optional<User> user_of(uid_t uid) {
-  return user_by([uid](auto... rest) { return ::getpwuid_r(uid, rest...); });
+auto user_of(uid_t uid) {
+  return entry_by<passwd>([uid](auto... rest) { return ::getpwuid_r(uid, rest...); });
 }
-
-std::optional<User> user_of(const std::string& name) {
-  return user_by([&name](auto... rest) { return ::getpwnam_r(name.c_str(), rest...); });
+auto user_of(const std::string& name) {
+  return entry_by<passwd>([&name](auto... rest) { return ::getpwnam_r(name.c_str(), rest...); });
 }
-
-struct Group {
-  std::string name;
-  gid_t gid = 0;
-  std::vector<std::string> members;
-};
-
-template <class Find>
-std::optional<Group> group_by(Find find) {
-  std::vector<char> buffer(entry_bytes);
-  group entry{}, *found = nullptr;
-  if (find(&entry, buffer.data(), buffer.size(), &found) != 0 || !found) return std::nullopt;
-  Group result{found->gr_name, found->gr_gid, {}};
-  for (char** member = found->gr_mem; member && *member; ++member) result.members.emplace_back(*member);
-  return result;
+auto group_of(gid_t gid) {
+  return entry_by<group>([gid](auto... rest) { return ::getgrgid_r(gid, rest...); });
 }
-
-std::optional<Group> group_of(gid_t gid) {
-  return group_by([gid](auto... rest) { return ::getgrgid_r(gid, rest...); });
-}
-
-std::optional<Group> group_of(const std::string& name) {
-  return group_by([&name](auto... rest) { return ::getgrnam_r(name.c_str(), rest...); });
+auto group_of(const std::string& name) {
+  return entry_by<group>([&name](auto... rest) { return ::getgrnam_r(name.c_str(), rest...); });
 }
 
 std::optional<std::uint32_t> number(std::string_view text) {
@@ -91,35 +72,24 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-[[noreturn]] void fail_unknown(const char* what, const std::string& name) {
-  throw Error(ErrorKind::invalid_argument,
-              fmt::format("{}: there is no {} '{}' on this machine; write users and groups such as alice,group:lab, or "
-                          "their numbers",
-                          variable, what, base::printable(name, 80)));
-}
-
 Trusted parse(const std::string& text) {
   Trusted trusted;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) {
-    word.erase(0, word.find_first_not_of(' '));
-    word.erase(word.find_last_not_of(' ') + 1);
+  for (const std::string& part : base::split(text, ',')) {
+    const std::string_view word = base::trimmed(part, " ");
     if (word.empty()) continue;
-    if (word.starts_with(group_mark)) {
-      const std::string name = word.substr(group_mark.size());
-      if (const auto gid = number(name))
-        trusted.groups.push_back(*gid);
-      else if (const auto found = group_of(name))
-        trusted.groups.push_back(found->gid);
-      else
-        fail_unknown("group", name);
-    } else if (const auto uid = number(word)) {
-      trusted.users.push_back(*uid);
-    } else if (const auto found = user_of(word)) {
-      trusted.users.push_back(found->uid);
-    } else {
-      fail_unknown("user", word);
-    }
+    const bool is_group = word.starts_with(group_mark);
+    const std::string name(is_group ? word.substr(group_mark.size()) : word);
+    std::optional<std::uint32_t> id = number(name);
+    if (!id && is_group)
+      if (const auto found = group_of(name)) id = found->gr_gid;
+    if (!id && !is_group)
+      if (const auto found = user_of(name)) id = found->pw_uid;
+    if (!id)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: there is no {} '{}' on this machine; write users and groups such as "
+                              "alice,group:lab, or their numbers",
+                              variable, is_group ? "group" : "user", base::printable(name, 80)));
+    (is_group ? trusted.groups : trusted.users).push_back(*id);
   }
   return trusted;
 }
@@ -167,21 +137,23 @@ bool is_private_group(gid_t gid) {
   const auto user = user_of(::geteuid());
   const auto found = group_of(gid);
   if (!user) return gid == ::getegid() && gid == ::geteuid() && !found;
-  if (user->gid != gid || !found || found->name != user->name) return false;
-  return std::all_of(found->members.begin(), found->members.end(),
-                     [&](const std::string& member) { return member == user->name; });
+  const std::string_view name = user->pw_name;
+  if (user->pw_gid != gid || !found || found->gr_name != name) return false;
+  for (char** member = found->gr_mem; member && *member; ++member)
+    if (*member != name) return false;
+  return true;
 }
 
 std::string user_text(uid_t uid) {
   if (is_unknown_user(uid))
     return fmt::format("uid {}, which stands for all users that this container does not know", uid);
   const auto user = user_of(uid);
-  return user ? fmt::format("{} (uid {})", base::printable(user->name, 80), uid) : fmt::format("uid {}", uid);
+  return user ? fmt::format("{} (uid {})", base::printable(user->pw_name, 80), uid) : fmt::format("uid {}", uid);
 }
 
 std::string group_text(gid_t gid) {
   const auto found = group_of(gid);
-  return found ? base::printable(found->name, 80) : std::to_string(gid);
+  return found ? base::printable(found->gr_name, 80) : std::to_string(gid);
 }
 
 bool belongs_to_trusted(const struct stat& info, const Trusted& trusted) {
@@ -189,10 +161,20 @@ bool belongs_to_trusted(const struct stat& info, const Trusted& trusted) {
   return own || info.st_uid == 0 || contains(trusted.users, info.st_uid) || contains(trusted.groups, info.st_gid);
 }
 
+/// Checks only permissions, not the owner.
+std::string why_writable(const struct stat& info) {
+  if (S_ISLNK(info.st_mode)) return {};  // its mode has no meaning
+  if (info.st_mode & S_IWOTH) return "every user may write to it";
+  if (!(info.st_mode & S_IWGRP) || info.st_gid == 0 || contains(trusted_by_name().groups, info.st_gid) ||
+      is_private_group(info.st_gid))
+    return {};
+  return "users of group " + group_text(info.st_gid) + " may write to it";
+}
+
 std::string what_to_do(const fs::path& path, const struct stat& info) {
   if (!belongs_to_trusted(info, trusted_by_name())) {
     const auto user = user_of(info.st_uid);
-    const std::string name = user && !is_unknown_user(info.st_uid) ? user->name : std::to_string(info.st_uid);
+    const std::string name = user && !is_unknown_user(info.st_uid) ? user->pw_name : std::to_string(info.st_uid);
     return fmt::format(
         "Run xtune as that user, name another store (--store or XTUNE_CACHE_DIR), or, if that user may run code as "
         "you, set {}={}",
@@ -279,15 +261,6 @@ void require_unwritable(const fs::path& path, const struct stat& info, const fs:
 }
 
 }  // namespace
-
-std::string why_writable(const struct stat& info) {
-  if (S_ISLNK(info.st_mode)) return {};  // its mode has no meaning
-  if (info.st_mode & S_IWOTH) return "every user may write to it";
-  if (!(info.st_mode & S_IWGRP) || info.st_gid == 0 || contains(trusted_by_name().groups, info.st_gid) ||
-      is_private_group(info.st_gid))
-    return {};
-  return "users of group " + group_text(info.st_gid) + " may write to it";
-}
 
 std::string why_distrusted(const struct stat& info) {
   if (!belongs_to_trusted(info, trusted_by_name())) return "it belongs to " + user_text(info.st_uid);

@@ -19,8 +19,6 @@ namespace xtune::system {
 /// is trusted, root's, or the private group of this user. In a user namespace the overflow user represents all users
 /// who are not mapped, and is trusted only by name.
 std::string why_distrusted(const struct stat& info);
-/// Checks only permissions, not the owner.
-std::string why_writable(const struct stat& info);
 /// What is wrong with a path (or with the target of a link, or with the link), and what to do about it. Empty: nothing,
 /// or the path does not exist.
 std::string why_refused(const std::filesystem::path& path);

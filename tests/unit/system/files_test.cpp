@@ -198,7 +198,7 @@ TEST_CASE("the default store follows the environment") {
 }
 
 TEST_CASE("the running program is found") {
-  CHECK(own_executable().filename() == "test_base");
+  CHECK(own_executable().filename() == "test_system");
   CHECK(fs::exists(own_executable()));
 }
 
