@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/causes.hpp"
 #include "base/text.hpp"
@@ -19,6 +20,7 @@
 #include "core/record/record_log.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/space/value.hpp"
+#include "core/store/store_view.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
@@ -48,32 +50,101 @@ bool is_same_code(const std::string& difference) {
 
 }  // namespace
 
-record::LookupRules SelectionQuery::rules() {
+/// The records of one architecture, as read for one kind of device.
+struct LoadedStores {
+  std::vector<store::StoreView> views;  ///< the store's, then the bundle's
+  std::vector<std::string> toolchains;
+};
+
+/// One question, answered by records as today's spec evaluates them: each with its own compiler, which does not matter
+/// to a program that only runs an artifact. What is passed by reference must outlive it. One thread at a time.
+class Selector::Query {
+ public:
+  Query(const spec::Spec& spec_, const Bindings& problem_, const device::DeviceInfo& device_,
+        const std::vector<std::string>& archs, std::shared_ptr<const LoadedStores> stores,
+        std::vector<record::Record> own_, const Selector& selector)
+      : spec(spec_),
+        problem(problem_),
+        device(device_),
+        own(std::move(own_)),
+        archs_(archs),
+        stores_(std::move(stores)),
+        selector_(selector) {}
+  Query(const Query&) = delete;
+  Query& operator=(const Query&) = delete;
+
+  const spec::Spec& spec;
+  const Bindings& problem;
+  const device::DeviceInfo& device;
+  const std::vector<record::Record> own;  ///< winners that are not in any store
+
+  /// As Selector::objection_to. Throws store::RecordsChanged.
+  const std::string& objection_to(const Bindings& config) {
+    const auto known = objections_.find(config);
+    return known != objections_.end() ? known->second
+                                      : objections_.emplace(config, find_objection(config)).first->second;
+  }
+  /// All texts that objection_to returned.
+  std::vector<std::string> objections() const {
+    std::vector<std::string> all;
+    for (const auto& [config, text] : objections_)
+      if (!text.empty()) all.push_back(text);
+    return all;
+  }
+  /// From all views of the stores: the store's own measurement comes before an equally near one of the bundle.
+  Selection from_views();
+  /// Uses whole records: for goals other than the time, and for those of other architectures (any_key).
+  Selection from_records(const std::vector<record::Record>& records, bool any_key);
+
+ private:
+  record::SpecFit& fit(const std::string& arch, const std::string& toolchain) {
+    auto& fit = fits_[{arch, toolchain}];
+    if (!fit)
+      fit = std::make_unique<record::SpecFit>(
+          spec, problem, device, arch, toolchain, selector_.store_,
+          [this](const std::string& key) { return manifest_of(key, selector_.store_, selector_.bundle_.get()); });
+    return *fit;
+  }
+  std::string obstacle(const record::Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
+  std::vector<std::string> differences(const record::Record& record);
+  std::string find_objection(const Bindings& config);
+  /// The conditions of today's spec on records.
+  record::LookupRules rules();
+  Selection from_view(const store::StoreView& view);
+  Selection selection_of(record::Match match, record::Record record, double distance, bool stale) const;
+
+  const std::vector<std::string>& archs_;
+  const std::shared_ptr<const LoadedStores> stores_;
+  const Selector& selector_;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<record::SpecFit>> fits_;  ///< by arch and toolchain
+  std::map<Bindings, std::string> objections_;  ///< by configuration; empty: none
+};
+
+std::vector<std::string> Selector::Query::differences(const record::Record& record) {
+  std::vector<std::string> differences;
+  for (const std::string& arch : archs_) {
+    std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
+    if (of_arch.empty()) return of_arch;
+    if (differences.empty() || record::key_fit(of_arch) < record::key_fit(differences))
+      differences = std::move(of_arch);
+  }
+  return differences;
+}
+
+record::LookupRules Selector::Query::rules() {
   record::LookupRules rules;
   rules.obstacle = [this](const record::Record& record) {
-    std::string obstacle = today.obstacle(record);
+    std::string obstacle = this->obstacle(record);
     if (obstacle.empty() && !objection_to(record.config).empty()) obstacle = "that failed nearer by";
     return obstacle;
   };
-  rules.differences = [this](const record::Record& record) { return today.differences(record); };
+  rules.differences = [this](const record::Record& record) { return differences(record); };
   rules.radius = spec.dispatch.radius;
   rules.fit_at_best = [this](const device::DeviceInfo& measured) { return record::fit_at_best(measured, device); };
   return rules;
 }
 
-const std::string& SelectionQuery::objection_to(const Bindings& config) {
-  const auto known = objections_.find(config);
-  return known != objections_.end() ? known->second : objections_.emplace(config, find_objection(config)).first->second;
-}
-
-std::vector<std::string> SelectionQuery::objections() const {
-  std::vector<std::string> all;
-  for (const auto& [config, text] : objections_)
-    if (!text.empty()) all.push_back(text);
-  return all;
-}
-
-std::string SelectionQuery::find_objection(const Bindings& config) {
+std::string Selector::Query::find_objection(const Bindings& config) {
   const std::string text = space::bindings_text(config);
   std::vector<record::PastLaunch> launches;
   std::vector<std::function<record::Record()>> records;
@@ -85,7 +156,7 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
       records.emplace_back([&view, row] { return view.record_of(*row); });
     }
   if (launches.empty()) return {};
-  for (const record::Record& record : own_)
+  for (const record::Record& record : own)
     if (record.config == config) {
       launches.push_back({&record.problem, &record.device, true, record.unix_time_ms});
       records.emplace_back([&record] { return record; });
@@ -95,8 +166,8 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
     if (!launches[i].passed &&
         (!record::failed_when_run(record.outcome, record.stage) || record::is_stored_shortage(record)))
       return false;
-    if (!today.obstacle(record).empty()) return false;
-    const std::vector<std::string> differences = today.differences(record);
+    if (!obstacle(record).empty()) return false;
+    const std::vector<std::string> differences = this->differences(record);
     return std::all_of(differences.begin(), differences.end(), is_same_code);
   };
   const std::optional<std::size_t> against = record::objection(launches, problem, device, holds);
@@ -108,38 +179,61 @@ std::string SelectionQuery::find_objection(const Bindings& config) {
 
 namespace {
 
-Choice::Kind kind_of(record::Match match) {
-  switch (match) {
-    case record::Match::exact:
-      return Choice::Kind::exact;
-    case record::Match::bucket:
-      return Choice::Kind::bucket;
-    case record::Match::nearest:
-      return Choice::Kind::nearest;
-    case record::Match::none:
-      break;
-  }
-  return Choice::Kind::none;
-}
-
-Selection selection_of(record::Match match, record::Record record, double distance, bool stale,
-                       const SelectionQuery& query) {
-  Selection selection;
-  if (stale) selection.choice.stale = record::driver_change(record.device, query.device);
-  selection.choice.kind = kind_of(match);
-  selection.choice.config = record.config;
-  selection.choice.measured_for = record.problem;
-  selection.choice.time_ms = measure::statistic(record.time_ms, query.spec.measure.statistic);
-  selection.choice.distance = distance;
-  selection.record = std::move(record);
-  return selection;
-}
+/// The kinds have the order of the matches.
+Choice::Kind kind_of(record::Match match) { return static_cast<Choice::Kind>(match); }
+static_assert(static_cast<int>(record::Match::bucket) == static_cast<int>(Choice::Kind::bucket) &&
+              static_cast<int>(record::Match::none) == static_cast<int>(Choice::Kind::none));
 
 std::tuple<Choice::Kind, double, bool> rank(const Selection& selection) {
   return {selection.choice.kind, selection.choice.distance, !selection.choice.stale.empty()};
 }
 
 }  // namespace
+
+Selection Selector::Query::selection_of(record::Match match, record::Record record, double distance, bool stale) const {
+  Selection selection;
+  if (stale) selection.choice.stale = record::driver_change(record.device, device);
+  selection.choice.kind = kind_of(match);
+  selection.choice.config = record.config;
+  selection.choice.measured_for = record.problem;
+  selection.choice.time_ms = measure::statistic(record.time_ms, spec.measure.statistic);
+  selection.choice.distance = distance;
+  selection.record = std::move(record);
+  return selection;
+}
+
+Selection Selector::Query::from_view(const store::StoreView& view) {
+  const record::LookupRules rules = this->rules();
+  store::StoreView::Found found = view.find(problem, device, rules);
+  std::string reason = view.explain(found, problem, device, rules);
+  Selection selection;
+  const bool stale = found.fit == record::KeyFit::stale;
+  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale);
+  selection.choice.reasons.push_back(std::move(reason));
+  return selection;
+}
+
+Selection Selector::Query::from_views() {
+  Selection best;
+  for (const store::StoreView& view : stores_->views) {
+    Selection next = from_view(view);
+    if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
+    best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
+  }
+  return best;
+}
+
+Selection Selector::Query::from_records(const std::vector<record::Record>& records, bool any_key) {
+  record::LookupRules rules = this->rules();
+  if (any_key) rules.differences = {};
+  rules.bucket = record::bucket_function(spec, device);
+  record::LookupResult found =
+      record::look_up(records, problem, device, record::Objective(spec).criterion(problem, device), rules);
+  Selection selection;
+  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, found.stale);
+  selection.choice.reasons = std::move(found.reasons);
+  return selection;
+}
 
 Selector::Selector(const spec::Spec& spec, std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
                    bool other_architectures, std::function<void(const std::string&)> say)
@@ -188,9 +282,7 @@ std::shared_ptr<const LoadedStores> Selector::load_stores(const device::DeviceIn
   if (bundle_) add([&] { return bundle_->view(device.arch, spec_.kernel.name, options); });
   std::stable_sort(newest.begin(), newest.end(),
                    [](const record::Record& a, const record::Record& b) { return a.unix_time_ms > b.unix_time_ms; });
-  for (const record::Record& record : newest)
-    if (std::find(fresh->toolchains.begin(), fresh->toolchains.end(), record.toolchain) == fresh->toolchains.end())
-      fresh->toolchains.push_back(record.toolchain);
+  for (const record::Record& record : newest) base::add_once(fresh->toolchains, record.toolchain);
   return fresh;
 }
 
@@ -265,11 +357,13 @@ std::vector<record::Record> Selector::records_elsewhere(const device::DeviceInfo
 }
 
 template <class Ask>
-auto Selector::with_stores(const device::DeviceInfo& device, const Ask& ask) {
+auto Selector::with_query(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
+                          const std::vector<std::string>& archs, const Ask& ask) {
   constexpr int max_reads = 3;
   for (int reads = 1;; ++reads) {
     try {
-      return ask(stores_of(device));
+      Query query(spec, problem, device, archs, stores_of(device), remembered(device), *this);
+      return ask(query);
     } catch (const store::RecordsChanged&) {
       if (reads == max_reads) throw;
       refresh();
@@ -279,51 +373,13 @@ auto Selector::with_stores(const device::DeviceInfo& device, const Ask& ask) {
 
 std::string Selector::objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
                                    const device::DeviceInfo& device, const std::vector<std::string>& archs) {
-  return with_stores(device, [&](std::shared_ptr<const LoadedStores> stores) {
-    return Query(spec, problem, device, archs, std::move(stores), remembered(device), store_, bundle_)
-        .objection_to(config);
-  });
-}
-
-Selection Selector::from_view(const store::StoreView& view, Query& query) const {
-  const record::LookupRules rules = query.rules();
-  store::StoreView::Found found = view.find(query.problem, query.device, rules);
-  std::string reason = view.explain(found, query.problem, query.device, rules);
-  Selection selection;
-  const bool stale = found.fit == record::KeyFit::stale;
-  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale, query);
-  selection.choice.reasons.push_back(std::move(reason));
-  return selection;
-}
-
-/// The store's own measurement comes before an equally near one of the bundle.
-Selection Selector::from_views(Query& query) const {
-  Selection best;
-  for (const store::StoreView& view : query.stores().views) {
-    Selection next = from_view(view, query);
-    if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
-    best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
-  }
-  return best;
-}
-
-Selection Selector::from_records(const std::vector<record::Record>& records, Query& query, bool any_key) const {
-  record::LookupRules rules = query.rules();
-  if (any_key) rules.differences = {};
-  rules.bucket = record::bucket_function(query.spec, query.device);
-  record::LookupResult found =
-      record::look_up(records, query.problem, query.device,
-                      record::Objective(query.spec).criterion(query.problem, query.device), rules);
-  Selection selection;
-  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, found.stale, query);
-  selection.choice.reasons = std::move(found.reasons);
-  return selection;
+  return with_query(spec, problem, device, archs,
+                    [&](Query& query) { return std::string(query.objection_to(config)); });
 }
 
 Selection Selector::select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                            const std::vector<std::string>& archs) {
-  return with_stores(device, [&](std::shared_ptr<const LoadedStores> stores) {
-    Query query(spec, problem, device, archs, std::move(stores), remembered(device), store_, bundle_);
+  return with_query(spec, problem, device, archs, [&](Query& query) {
     Selection selection = from_all(query);
     for (const std::string& objection : query.objections()) selection.choice.reasons.push_back("skipped: " + objection);
     return selection;
@@ -331,17 +387,17 @@ Selection Selector::select(const spec::Spec& spec, const Bindings& problem, cons
 }
 
 Selection Selector::from_all(Query& query) {
-  Selection selection = query.spec.objective.goals.empty() ? from_views(query)
-                                                           : from_records(records_of(query.device.arch), query, false);
-  if (!query.own().empty()) {
-    Selection measured_here = from_records(query.own(), query, false);
+  Selection selection = query.spec.objective.goals.empty() ? query.from_views()
+                                                           : query.from_records(records_of(query.device.arch), false);
+  if (!query.own.empty()) {
+    Selection measured_here = query.from_records(query.own, false);
     if (measured_here.record && rank(measured_here) <= rank(selection)) {
       measured_here.choice.reasons.emplace_back("measured by this process, and not in the store");
       std::swap(selection, measured_here);
     }
   }
   if (selection.record || !other_architectures_) return selection;
-  Selection elsewhere = from_records(records_elsewhere(query.device), query, true);
+  Selection elsewhere = query.from_records(records_elsewhere(query.device), true);
   if (elsewhere.record) {
     // Measured on another device, so not an exact answer for this one.
     elsewhere.choice.kind = Choice::Kind::nearest;
