@@ -15,7 +15,7 @@
 #include <set>
 #include <tuple>
 
-#include "base/json_text.hpp"
+#include "base/json_fields.hpp"
 #include "base/text.hpp"
 #include "core/record/record.hpp"
 #include "core/space/value.hpp"
@@ -29,6 +29,8 @@
 namespace xtune::dispatch {
 
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr std::size_t max_problems = std::size_t{1} << 16;
 constexpr std::int64_t flush_interval_ns = 1'000'000'000;
@@ -50,8 +52,48 @@ OpenLogs& open_logs() {
   return *all;
 }
 
-std::string dumped(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// A line of a log: a problem of a process with its answer, or with the number of its calls.
+struct Line : CoveredProblem {
+  std::string process, backend;
+  double time_ms = 0;              ///< of the measurement
+  std::int64_t unix_time_ms = -1;  ///< of the answer
+};
+
+namespace fields = base::fields;
+constexpr fields::Through bindings_form{[](const Bindings& value) { return record::to_json(value); },
+                                        record::bindings_from_json};
+constexpr auto has_measurement = [](const Line& line) { return !line.measured_for.empty(); };
+
+std::optional<Choice::Kind> kind_named(const std::string& word) {
+  for (const Choice::Kind kind : {Choice::Kind::exact, Choice::Kind::bucket, Choice::Kind::nearest, Choice::Kind::none})
+    if (word == to_string(kind)) return kind;
+  return std::nullopt;
+}
+std::string unknown_kind(const std::string& word) {
+  return "unknown kind of answer '" + base::printable(word, 40) + "'";
+}
+
+constexpr auto problem_fields = fields::object<Line>(
+    fields::Constant{"xtune_coverage", 1}, fields::required("process", &Line::process),
+    fields::required("kernel", &Line::kernel), fields::required("arch", &Line::arch),
+    fields::required("device", &Line::device), fields::required("problem", &Line::problem, bindings_form),
+    fields::optional("calls", &Line::calls));
+constexpr auto answer_fields = fields::object<Line>(
+    fields::always("spec", &Line::spec, fields::path), fields::always("defines", &Line::defines, bindings_form),
+    fields::always("backend", &Line::backend), fields::always("config", &Line::config, bindings_form),
+    fields::always("kind", &Line::kind, fields::word(kind_named, unknown_kind)), fields::always("stale", &Line::stale),
+    fields::always("unix_time_ms", &Line::unix_time_ms),
+    fields::When(has_measurement, fields::always("measured_for", &Line::measured_for, bindings_form)),
+    fields::When(has_measurement, fields::always("distance", &Line::distance)),
+    fields::When(has_measurement, fields::always("time_ms", &Line::time_ms)),
+    fields::optional("refusal", &Line::refusal));
+
+std::string answer_text(const Line& line) {
+  Json json = problem_fields.to_json(line);
+  answer_fields.add_to(json, line);
+  return dumped(json) + "\n";
 }
 
 }  // namespace
@@ -113,28 +155,15 @@ Coverage::Counter* Coverage::add(const Bindings& problem, const device::DeviceIn
   const Key key{{device.arch, device.name}, problem};
   if (entries_.size() >= max_problems && !entries_.contains(key)) return nullptr;
   Entry& entry = entries_[key];
-  nlohmann::json line = {{"xtune_coverage", 1},
-                         {"process", process_},
-                         {"kernel", kernel_.name},
-                         {"spec", kernel_.spec.string()},
-                         {"defines", record::to_json(kernel_.defines)},
-                         {"backend", device.backend},
-                         {"arch", device.arch},
-                         {"device", device.name},
-                         {"problem", record::to_json(problem)},
-                         {"kind", to_string(choice.kind)},
-                         {"config", record::to_json(choice.config)},
-                         {"stale", !choice.stale.empty()}};
-  if (!choice.measured_for.empty()) {
-    line["measured_for"] = record::to_json(choice.measured_for);
-    line["distance"] = choice.distance;
-    line["time_ms"] = choice.time_ms;
-  }
-  if (!refusal.empty()) line["refusal"] = refusal;
-  if (std::string answer = dumped(line); answer != entry.answer) {
+  Line line{{kernel_.name, device.arch, device.name, kernel_.spec, kernel_.defines, problem, choice.config,
+             choice.measured_for, choice.kind, choice.distance, !choice.stale.empty(), refusal},
+            process_,
+            device.backend,
+            choice.time_ms};
+  if (std::string answer = answer_text(line); answer != entry.answer) {
     entry.answer = std::move(answer);
-    line["unix_time_ms"] = system::system_clock().unix_time_ms();
-    write(dumped(line) + "\n");
+    line.unix_time_ms = system::system_clock().unix_time_ms();
+    write(answer_text(line));
   }
   if (const std::int64_t now = system::system_clock().now_ns(); now - flushed_ns_ > flush_interval_ns) {
     flushed_ns_ = now;
@@ -156,103 +185,61 @@ void Coverage::flush_locked() {
     const std::uint64_t calls = entry.calls.load(std::memory_order_relaxed);
     if (calls == entry.written) continue;
     entry.written = calls;
-    write(dumped({{"xtune_coverage", 1},
-                  {"process", process_},
-                  {"kernel", kernel_.name},
-                  {"arch", key.first.first},
-                  {"device", key.first.second},
-                  {"problem", record::to_json(key.second)},
-                  {"calls", calls}}) +
-          "\n");
+    Line line;
+    line.process = process_;
+    line.kernel = kernel_.name;
+    std::tie(line.arch, line.device) = key.first;
+    line.problem = key.second;
+    line.calls = calls;
+    write(dumped(problem_fields.to_json(line)) + "\n");
   }
 }
 
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+/// A problem in the logs that were read.
+struct Found {
+  Line newest;                                 ///< its newest answer; without a time: only calls were read
+  std::map<std::string, std::uint64_t> calls;  ///< by process
+};
+using AllFound = std::map<std::tuple<std::string, std::string, std::string, std::string>, Found>;
 
-Choice::Kind kind_named(const std::string& word) {
-  for (const Choice::Kind kind : {Choice::Kind::exact, Choice::Kind::bucket, Choice::Kind::nearest, Choice::Kind::none})
-    if (word == to_string(kind)) return kind;
-  throw Error(ErrorKind::io, "unknown kind of answer '" + base::printable(word, 40) + "'");
+void read_line(const Json& json, AllFound& all) {
+  if (const int written = json.at("xtune_coverage"); written != 1)
+    throw Error(ErrorKind::unsupported, fmt::format("written by a newer xtune (version {} of the log)", written));
+  Line line;
+  problem_fields.read(json, line);
+  answer_fields.read(json, line);
+  Found& found = all[{line.kernel, line.arch, line.device, space::bindings_text(line.problem)}];
+  std::uint64_t& calls = found.calls[line.process];
+  calls = std::max(calls, std::exchange(line.calls, 0));
+  if (line.unix_time_ms >= found.newest.unix_time_ms) found.newest = std::move(line);
 }
 
-class Reader {
- public:
-  explicit Reader(std::vector<std::string>& warnings) : warnings_(warnings) {}
-
-  void file(const fs::path& path) {
-    const std::string text = system::read_file(path), name = base::printable(path.string());
-    std::size_t number = 0, understood = 0;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = text.find('\n', at);
-      ++number;
-      if (end == std::string::npos) {
-        warnings_.push_back(fmt::format("{}:{}: skipped: the line is torn, or still being written", name, number));
-        break;
-      }
-      try {
-        line(Json::parse(std::string_view(text).substr(at, end - at)));
-        ++understood;
-      } catch (const Json::exception& error) {
-        warnings_.push_back(fmt::format("{}:{}: skipped: {}", name, number, base::json_error_text(error)));
-      } catch (const Error& error) {
-        warnings_.push_back(fmt::format("{}:{}: skipped: {}", name, number, error.what()));
-      }
-      at = end + 1;
-    }
-    if (understood == 0) warnings_.push_back(name + ": it has no line of a coverage log");
-  }
-
-  std::vector<CoveredProblem> problems() {
-    std::vector<CoveredProblem> all;
-    for (auto& [key, found] : found_) {
-      for (const auto& [process, calls] : found.calls) found.covered.calls += calls;
-      if (found.unix_time_ms >= 0) all.push_back(std::move(found.covered));
-    }
-    std::stable_sort(all.begin(), all.end(), is_worse);
-    return all;
-  }
-
- private:
-  struct Found {
-    CoveredProblem covered;
-    std::int64_t unix_time_ms = -1;              ///< of the answer; -1: only calls were read
-    std::map<std::string, std::uint64_t> calls;  ///< by process
+void read_log(const fs::path& path, AllFound& all, std::vector<std::string>& warnings) {
+  const std::string text = system::read_file(path), name = base::printable(path.string());
+  std::size_t number = 0, understood = 0;
+  const auto skip = [&](const std::string& why) {
+    warnings.push_back(fmt::format("{}:{}: skipped: {}", name, number, why));
   };
-
-  void line(const Json& json) {
-    if (const int written = json.at("xtune_coverage"); written != 1)
-      throw Error(ErrorKind::unsupported, fmt::format("written by a newer xtune (version {} of the log)", written));
-    CoveredProblem read;
-    json.at("kernel").get_to(read.kernel);
-    json.at("arch").get_to(read.arch);
-    json.at("device").get_to(read.device);
-    read.problem = record::bindings_from_json(json.at("problem"));
-    Found& found = found_[{read.kernel, read.arch, read.device, space::bindings_text(read.problem)}];
-    if (json.contains("calls")) {
-      std::uint64_t& calls = found.calls[json.at("process")];
-      calls = std::max(calls, json.at("calls").get<std::uint64_t>());
-      return;
+  for (const std::string_view line : base::split_lines(text)) {
+    ++number;
+    if (line.data() + line.size() == text.data() + text.size()) {
+      skip("the line is torn, or still being written");
+      break;
     }
-    const std::int64_t time = json.at("unix_time_ms");
-    if (time < found.unix_time_ms) return;
-    read.spec = json.at("spec").get<std::string>();
-    read.defines = record::bindings_from_json(json.at("defines"));
-    read.kind = kind_named(json.at("kind"));
-    read.config = record::bindings_from_json(json.at("config"));
-    read.stale = json.at("stale");
-    if (json.contains("measured_for")) read.measured_for = record::bindings_from_json(json["measured_for"]);
-    read.distance = json.value("distance", 0.0);
-    read.refusal = json.value("refusal", "");
-    found.unix_time_ms = time;
-    found.covered = std::move(read);
+    try {
+      read_line(Json::parse(line), all);
+      ++understood;
+    } catch (const Json::exception& error) {
+      skip(base::json_error_text(error));
+    } catch (const Error& error) {
+      skip(error.what());
+    }
   }
-
-  std::vector<std::string>& warnings_;
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, Found> found_;
-};
+  if (understood == 0) warnings.push_back(name + ": it has no line of a coverage log");
+}
 
 std::string toml_table(const Bindings& bindings) {
   std::string text;
@@ -281,7 +268,7 @@ std::string why_impossible(const fs::path& spec, const CoveredProblem& problem) 
   return {};
 }
 
-std::string answer_text(const CoveredProblem& problem) {
+std::string words_for(const CoveredProblem& problem) {
   std::string text = problem.refusal.empty() ? to_string(problem.kind) : "refused";
   if (problem.kind == Choice::Kind::nearest || problem.kind == Choice::Kind::bucket)
     text += fmt::format(", distance {:.3g}", problem.distance);
@@ -300,13 +287,13 @@ bool is_worse(const CoveredProblem& a, const CoveredProblem& b) {
 }
 
 std::vector<CoveredProblem> read_coverage(const std::vector<fs::path>& paths, std::vector<std::string>& warnings) {
-  Reader reader(warnings);
+  AllFound found;
   for (const fs::path& path : paths) {
     std::error_code error;
     if (!fs::exists(path, error))
       throw Error(ErrorKind::invalid_argument, base::printable(path.string()) + ": there is no such log");
     if (!fs::is_directory(path, error)) {
-      reader.file(path);
+      read_log(path, found, warnings);
       continue;
     }
     std::set<fs::path> files;
@@ -314,9 +301,15 @@ std::vector<CoveredProblem> read_coverage(const std::vector<fs::path>& paths, st
       if (entry.path().extension() == ".jsonl") files.insert(entry.path());
     if (error) throw Error(ErrorKind::io, "cannot list " + base::printable(path.string()) + ": " + error.message());
     if (files.empty()) warnings.push_back(base::printable(path.string()) + ": it has no log, a file *.jsonl");
-    for (const fs::path& file : files) reader.file(file);
+    for (const fs::path& file : files) read_log(file, found, warnings);
   }
-  return reader.problems();
+  std::vector<CoveredProblem> problems;
+  for (auto& [key, one] : found) {
+    for (const auto& [process, calls] : one.calls) one.newest.calls += calls;
+    if (one.newest.unix_time_ms >= 0) problems.push_back(std::move(one.newest));
+  }
+  std::stable_sort(problems.begin(), problems.end(), is_worse);
+  return problems;
 }
 
 std::string coverage_suite(const std::vector<CoveredProblem>& problems, const std::map<std::string, fs::path>& specs,
@@ -345,7 +338,7 @@ std::string coverage_suite(const std::vector<CoveredProblem>& problems, const st
     const std::string why = problem.refusal.empty() ? "" : why_impossible(entry->spec, problem);
     entry->possible = entry->possible || why.empty();
     if (why.empty())
-      entry->cases += fmt::format("  {},  # {}\n", toml_table(problem.problem), answer_text(problem));
+      entry->cases += fmt::format("  {},  # {}\n", toml_table(problem.problem), words_for(problem));
     else
       entry->cases += fmt::format("  # {}: not possible: {}\n", toml_table(problem.problem), base::one_line(why));
   }
