@@ -18,17 +18,7 @@ namespace xtune::dispatch {
 /// Restricts a spec's space for a problem on a device.
 using Narrow = std::function<void(spec::Spec&, const Bindings& problem, const Bindings& device_facts)>;
 
-/// A captured launch: the problem, the arguments' bytes before it, and those of outputs after it.
-struct CapturedLaunch {
-  Bindings problem;
-  std::vector<std::string> before;  ///< for each passed argument; empty for outputs
-  std::vector<std::string> after;   ///< for arguments that the kernel writes; else empty
-};
-
-/// Writes spec.toml, the source with its includes and the .npy files into the directory, the spec last. They contain no
-/// paths outside of it. Throws Error.
-void write_capture(const std::filesystem::path& folder, const spec::Spec& spec, const ArgumentPlan& plan,
-                   const device::DeviceInfo& device, const CapturedLaunch& launch);
+struct CapturedLaunch;
 
 /// Captures each problem once, up to XTUNE_CAPTURE_COUNT (8) problems of a kernel in a process and XTUNE_CAPTURE_MB
 /// (1024) of data, to XTUNE_CAPTURE_DIR (./xtune-capture). Thread-safe. Failures are reported, and the launch
@@ -49,7 +39,6 @@ class Capture {
   bool wants(const Bindings& problem, const std::vector<std::uint64_t>& bytes);
   void read_all(backend::Runtime& runtime, void* stream, const void* const* values,
                 const std::vector<std::uint64_t>& bytes, bool after, std::vector<std::string>& into) const;
-  std::filesystem::path new_folder() const;
   void write(const device::DeviceInfo& device, const CapturedLaunch& launch);
 
   const spec::Spec& spec_;
