@@ -18,7 +18,7 @@
 #include "core/resolve/resolve.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/space/expression.hpp"
-#include "dispatch/constants.hpp"
+#include "dispatch/builder.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "dispatch/spec_files.hpp"
 #include "system/files.hpp"

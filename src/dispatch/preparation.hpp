@@ -18,7 +18,6 @@
 #include "dispatch/arguments.hpp"
 #include "dispatch/builder.hpp"
 #include "dispatch/capture.hpp"
-#include "dispatch/constants.hpp"
 #include "dispatch/coverage.hpp"
 #include "dispatch/selector.hpp"
 #include "dispatch/table.hpp"
