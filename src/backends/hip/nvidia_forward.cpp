@@ -3,26 +3,16 @@
 //
 // Compiled with hidden visibility: these names must not replace those of the driver for other code in the process.
 #include <cuda.h>
-#include <nvrtc.h>
 
 #include <exception>
 
 #include "backends/cuda/driver.hpp"
-#include "backends/cuda/nvrtc.hpp"
 
 namespace {
 
 const xtune::cuda::Driver* driver_or_null() noexcept {
   try {
     return &xtune::cuda::driver();
-  } catch (const std::exception&) {
-    return nullptr;
-  }
-}
-
-const xtune::cuda::Nvrtc* nvrtc_or_null() noexcept {
-  try {
-    return &xtune::cuda::nvrtc();
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -55,33 +45,6 @@ FORWARD_CUDA(cuLaunchKernel,
               unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** parameters,
               void** extra),
              (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra))
-
-#define FORWARD_NVRTC(name, parameters, arguments)                                                          \
-  nvrtcResult name parameters {                                                                             \
-    const auto* table = nvrtc_or_null();                                                                    \
-    return table ? reinterpret_cast<decltype(&::name)>(table->name) arguments : NVRTC_ERROR_INTERNAL_ERROR; \
-  }
-
-FORWARD_NVRTC(nvrtcVersion, (int* major, int* minor), (major, minor))
-FORWARD_NVRTC(nvrtcCreateProgram,
-              (nvrtcProgram * program, const char* source, const char* name, int count, const char* const* headers,
-               const char* const* include_names),
-              (program, source, name, count, headers, include_names))
-FORWARD_NVRTC(nvrtcDestroyProgram, (nvrtcProgram * program), (program))
-FORWARD_NVRTC(nvrtcAddNameExpression, (nvrtcProgram program, const char* expression), (program, expression))
-FORWARD_NVRTC(nvrtcCompileProgram, (nvrtcProgram program, int count, const char* const* options),
-              (program, count, options))
-FORWARD_NVRTC(nvrtcGetProgramLogSize, (nvrtcProgram program, std::size_t* size), (program, size))
-FORWARD_NVRTC(nvrtcGetProgramLog, (nvrtcProgram program, char* log), (program, log))
-FORWARD_NVRTC(nvrtcGetLoweredName, (nvrtcProgram program, const char* expression, const char** name),
-              (program, expression, name))
-FORWARD_NVRTC(nvrtcGetCUBINSize, (nvrtcProgram program, std::size_t* size), (program, size))
-FORWARD_NVRTC(nvrtcGetCUBIN, (nvrtcProgram program, char* code), (program, code))
-
-const char* nvrtcGetErrorString(nvrtcResult result) {
-  const auto* table = nvrtc_or_null();
-  return table ? table->nvrtcGetErrorString(static_cast<xtune::cuda::nvrtcResult>(result)) : "NVRTC is not loaded";
-}
 
 }  // extern "C"
 #pragma GCC visibility pop

@@ -1,31 +1,16 @@
-// Compiling for HIP's NVIDIA side: the interface of hipRTC, implemented by NVRTC.
-#include <hip/hiprtc.h>
-
+// Compiling for HIP's NVIDIA side, where hipRTC's calls are other names of NVRTC's.
 #include "backends/cuda/toolchain.hpp"
-#include "backends/gpu/vendor_library.hpp"
 #include "backends/hip/toolchain.hpp"
 #include "system/dynamic_library.hpp"
 
 namespace xtune::hip {
 namespace {
 
-gpu::CompilerApi compiler_api() {
-  gpu::CompilerApi api;
+gpu::CompilerApi hiprtc_api(const cuda::Nvrtc& nvrtc) {
+  gpu::CompilerApi api = cuda::compiler_api(nvrtc);
   api.name = "hiprtc (nvrtc)";
-  api.out_of_memory = HIPRTC_ERROR_OUT_OF_MEMORY;
-  api.create = [](gpu::CompilerApi::Program* handle, const char* source, const char* name) -> int {
-    return hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
-  };
-  api.destroy = gpu::table_call(&hiprtcDestroyProgram);
-  api.add_name_expression = gpu::table_call(&hiprtcAddNameExpression);
-  api.compile = gpu::table_call(&hiprtcCompileProgram);
-  api.log_size = gpu::table_call(&hiprtcGetProgramLogSize);
-  api.log = gpu::table_call(&hiprtcGetProgramLog);
-  api.lowered_name = gpu::table_call(&hiprtcGetLoweredName);
-  // hiprtcGetCode returns PTX here, which the driver would compile again at load time, without the options.
-  api.code_size = gpu::table_call(&nvrtcGetCUBINSize);
-  api.code = gpu::table_call(&nvrtcGetCUBIN);
-  api.describe = [](int status) { return std::string(hiprtcGetErrorString(static_cast<hiprtcResult>(status))); };
+  api.assembly_size = nullptr;
+  api.assembly = nullptr;
   return api;
 }
 
@@ -55,7 +40,7 @@ std::vector<std::string> map_options(const std::vector<std::string>& options) {
 std::unique_ptr<build::Toolchain> make_hiprtc_toolchain() {
   const cuda::Nvrtc& nvrtc = cuda::nvrtc();  // throws with the reason if NVRTC is missing
   cuda::Dialect dialect;
-  dialect.api = compiler_api();
+  dialect.api = hiprtc_api(nvrtc);
   dialect.name = "hiprtc on nvrtc";
   dialect.defines = {"XTUNE_CUDA=1", "__HIP_PLATFORM_NVIDIA__=1"};
   dialect.include_dirs = cuda::toolkit_include_dirs(nvrtc);
