@@ -3,10 +3,9 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <chrono>
 #include <string_view>
 
@@ -84,33 +83,17 @@ void read_names(const CompilerApi& api, CompilerApi::Program program, const buil
     result.variables.push_back(lowered("constant", variable, "variable", expression_of(variable)));
 }
 
-/// The number before `words` in a line, such as 1404 before "bytes spill stores".
-std::optional<std::int64_t> number_before(std::string_view line, std::string_view words) {
-  const auto at = line.find(words);
-  if (at == std::string_view::npos || at == 0) return std::nullopt;
-  auto end = line.find_last_not_of(' ', at - 1);
-  if (end == std::string_view::npos) return std::nullopt;
-  auto begin = line.find_last_not_of("0123456789", end);
-  begin = begin == std::string_view::npos ? 0 : begin + 1;
-  std::int64_t number = 0;
-  const auto [last, error] = std::from_chars(line.data() + begin, line.data() + end + 1, number);
-  if (error != std::errc() || last != line.data() + end + 1 || begin > end) return std::nullopt;
-  return number;
+/// What the first group of a pattern finds in a line; nullopt: nothing, or a number beyond its type.
+template <class T>
+std::optional<T> found(std::string_view line, const RE2& pattern) {
+  T value{};
+  return RE2::PartialMatch({line.data(), line.size()}, pattern, &value) ? std::optional(std::move(value))
+                                                                        : std::nullopt;
 }
 
-/// The text between `words` and `stop` (or the end of the line): the name in "Function properties for NAME".
-std::string_view text_after(std::string_view line, std::string_view words, char stop) {
-  const auto at = line.find(words);
-  if (at == std::string_view::npos) return {};
-  line.remove_prefix(at + words.size());
-  line = line.substr(0, line.find(stop));
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
-  return line;
-}
-
-std::optional<int> as_int(std::optional<std::int64_t> number) {
-  if (!number || *number > 1'000'000'000) return std::nullopt;
-  return static_cast<int>(*number);
+std::int64_t shared_bytes(std::string_view line) {
+  static const RE2 shared("(\\d+) *bytes smem", RE2::Latin1);
+  return found<std::int64_t>(line, shared).value_or(0);
 }
 
 }  // namespace
@@ -153,17 +136,11 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
 }
 
 std::string first_error(const std::string& log) {
-  for (const std::string_view line : base::split_lines(log)) {
-    // "k.cu(3): error: ...", "ptxas fatal   : ...", "ptxas application ptx input, line 38; error   : ..."
-    for (const std::string_view word : {"error", "Error", "ERROR", "fatal"}) {
-      for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
-        const auto after = line.find_first_not_of(' ', at + word.size());
-        const bool states = after != std::string_view::npos && (line[after] == ':' || line[after] == '#');
-        const bool opens = at == 0 || !std::isalnum(static_cast<unsigned char>(line[at - 1]));
-        if (states && opens) return std::string(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
-      }
-    }
-  }
+  // "k.cu(3): error: ...", "ptxas fatal   : ...", "ptxas application ptx input, line 38; error   : ..."
+  static const RE2 error("(?:^|[^0-9A-Za-z])(?:error|Error|ERROR|fatal) *[:#]", RE2::Latin1);
+  for (const std::string_view line : base::split_lines(log))
+    if (RE2::PartialMatch({line.data(), line.size()}, error))
+      return std::string(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
   return {};
 }
 
@@ -194,20 +171,24 @@ std::string with_defines(const build::CompileRequest& request, const build::Spli
 }
 
 build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol) {
+  static const RE2 entry("Compiling entry function '([^']+)'", RE2::Latin1);
+  static const RE2 function("Function properties for '?([^' \\r]+)", RE2::Latin1);
+  static const RE2 spills("(\\d+) *bytes spill stores", RE2::Latin1),
+      registers("Used *(\\d{1,9}) *registers", RE2::Latin1);
   build::ResourceUsage usage;
   // "Used n registers" belongs to the entry being compiled; the stack and spill line to the function named just before,
   // which may be a device function that the entry calls.
   bool in_entry = false, in_function = false;
   for (const std::string_view line : base::split_lines(log)) {
-    if (const auto name = text_after(line, "Compiling entry function '", '\''); !name.empty()) {
-      in_entry = in_function = name == entry_symbol;
-    } else if (const auto function = text_after(line, "Function properties for ", '\n'); !function.empty()) {
-      in_function = function == entry_symbol || function == "'" + std::string(entry_symbol) + "'";
+    if (const auto name = found<std::string>(line, entry)) {
+      in_entry = in_function = *name == entry_symbol;
+    } else if (const auto other = found<std::string>(line, function)) {
+      in_function = *other == entry_symbol;
     } else if (line.find("bytes spill stores") != std::string_view::npos) {
-      if (in_function) usage.spilled_bytes = number_before(line, "bytes spill stores");
+      if (in_function) usage.spilled_bytes = found<std::int64_t>(line, spills);
     } else if (in_entry && line.find("Used ") != std::string_view::npos) {
-      usage.registers = as_int(number_before(line, "registers"));
-      usage.static_shared_bytes = number_before(line, "bytes smem").value_or(0);
+      usage.registers = found<int>(line, registers);
+      usage.static_shared_bytes = shared_bytes(line);
     }
   }
   return usage;
@@ -215,8 +196,7 @@ build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entr
 
 std::int64_t largest_static_shared(std::string_view log) {
   std::int64_t largest = 0;
-  for (const std::string_view line : base::split_lines(log))
-    largest = std::max(largest, number_before(line, "bytes smem").value_or(0));
+  for (const std::string_view line : base::split_lines(log)) largest = std::max(largest, shared_bytes(line));
   return largest;
 }
 
