@@ -33,41 +33,44 @@ using nlohmann::json;
 constexpr std::uint32_t note_type_metadata = 32;  // NT_AMDGPU_METADATA
 constexpr std::uint64_t max_bundle_entries = 1024;
 
-/// The metadata's MessagePack in a sequence of notes; empty if there is none.
-std::string_view metadata_in_notes(std::string_view notes) {
-  const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
-  std::uint64_t at = 0;
-  Elf64_Nhdr header;
-  while (image_copy(notes, at, header)) {
-    const std::uint64_t name_at = at + sizeof(header), text_at = name_at + padded(header.n_namesz);
-    const std::string_view name = image_slice(notes, name_at, header.n_namesz);
-    const std::string_view text = image_slice(notes, text_at, header.n_descsz);
-    if (header.n_type == note_type_metadata && name == std::string_view("AMDGPU\0", 7)) return text;
-    at = text_at + padded(header.n_descsz);
-  }
-  return {};
+/// The structures of a table that are inside the image.
+template <class T>
+std::vector<T> read_table(std::string_view image, std::uint64_t offset, std::uint64_t bytes) {
+  std::vector<T> table;
+  T entry;
+  for (std::uint64_t at = 0; at < bytes && image_copy(image, offset + at, entry); at += sizeof entry)
+    table.push_back(entry);
+  return table;
 }
 
-std::string_view find_metadata(std::string_view image) {
+/// The header of a 64-bit ELF; nullopt: it is none.
+std::optional<Elf64_Ehdr> header_of(std::string_view image) {
   Elf64_Ehdr elf;
-  if (!image_copy(image, 0, elf) || std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
-      elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB)
-    return {};
+  const bool is_elf = image_copy(image, 0, elf) && image.starts_with(ELFMAG) && elf.e_ident[EI_CLASS] == ELFCLASS64 &&
+                      elf.e_ident[EI_DATA] == ELFDATA2LSB;
+  return is_elf ? std::optional(elf) : std::nullopt;
+}
+
+std::vector<Elf64_Shdr> sections_of(std::string_view image) {
+  const auto elf = header_of(image);
+  return elf ? read_table<Elf64_Shdr>(image, elf->e_shoff, std::uint64_t{elf->e_shnum} * sizeof(Elf64_Shdr))
+             : std::vector<Elf64_Shdr>();
+}
+
+/// The metadata's MessagePack; empty: there is none.
+std::string_view find_metadata(std::string_view image) {
+  constexpr std::string_view owner("AMDGPU\0", 7);
+  const auto elf = header_of(image);
+  if (!elf) return {};
+  std::vector<std::string_view> notes;
   // Program headers first: they survive stripping.
-  for (std::uint32_t i = 0; i < elf.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    if (!image_copy(image, elf.e_phoff + std::uint64_t{i} * sizeof(segment), segment)) break;
-    if (segment.p_type != PT_NOTE) continue;
-    if (auto text = metadata_in_notes(image_slice(image, segment.p_offset, segment.p_filesz)); !text.empty())
-      return text;
-  }
-  for (std::uint32_t i = 0; i < elf.e_shnum; ++i) {
-    Elf64_Shdr section;
-    if (!image_copy(image, elf.e_shoff + std::uint64_t{i} * sizeof(section), section)) break;
-    if (section.sh_type != SHT_NOTE) continue;
-    if (auto text = metadata_in_notes(image_slice(image, section.sh_offset, section.sh_size)); !text.empty())
-      return text;
-  }
+  for (const auto& segment :
+       read_table<Elf64_Phdr>(image, elf->e_phoff, std::uint64_t{elf->e_phnum} * sizeof(Elf64_Phdr)))
+    if (segment.p_type == PT_NOTE) notes.push_back(image_slice(image, segment.p_offset, segment.p_filesz));
+  for (const Elf64_Shdr& section : sections_of(image))
+    if (section.sh_type == SHT_NOTE) notes.push_back(image_slice(image, section.sh_offset, section.sh_size));
+  for (const std::string_view each : notes)
+    if (const auto text = note(each, note_type_metadata, owner); !text.empty()) return text;
   return {};
 }
 
@@ -155,28 +158,6 @@ struct Symbol {
   std::uint64_t address = 0;
 };
 
-/// All structures of a table that are inside the image.
-template <class T>
-std::vector<T> read_table(std::string_view image, const Elf64_Shdr& section) {
-  std::vector<T> table;
-  T entry;
-  for (std::uint64_t at = 0; at < section.sh_size && image_copy(image, section.sh_offset + at, entry);
-       at += sizeof entry)
-    table.push_back(entry);
-  return table;
-}
-
-std::vector<Elf64_Shdr> sections_of(std::string_view image) {
-  Elf64_Ehdr elf;
-  if (!image_copy(image, 0, elf) || !image.starts_with(ELFMAG) || elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-      elf.e_ident[EI_DATA] != ELFDATA2LSB)
-    return {};
-  Elf64_Shdr whole{};
-  whole.sh_offset = elf.e_shoff;
-  whole.sh_size = std::uint64_t{elf.e_shnum} * sizeof(Elf64_Shdr);
-  return read_table<Elf64_Shdr>(image, whole);
-}
-
 /// table: SHT_DYNSYM or SHT_SYMTAB.
 std::vector<Symbol> symbols_of(std::string_view image, const std::vector<Elf64_Shdr>& sections, std::uint32_t table) {
   std::vector<Symbol> symbols;
@@ -184,7 +165,7 @@ std::vector<Symbol> symbols_of(std::string_view image, const std::vector<Elf64_S
     if (section.sh_type != table || section.sh_link >= sections.size()) continue;
     const Elf64_Shdr& strings = sections[section.sh_link];
     const std::string_view names = image_slice(image, strings.sh_offset, strings.sh_size);
-    for (const Elf64_Sym& entry : read_table<Elf64_Sym>(image, section)) {
+    for (const Elf64_Sym& entry : read_table<Elf64_Sym>(image, section.sh_offset, section.sh_size)) {
       std::string_view name = names.substr(std::min<std::size_t>(entry.st_name, names.size()));
       symbols.push_back({name.substr(0, name.find('\0')), entry.st_shndx == SHN_UNDEF ? 0 : entry.st_value});
     }
@@ -193,6 +174,20 @@ std::vector<Symbol> symbols_of(std::string_view image, const std::vector<Elf64_S
 }
 
 }  // namespace
+
+std::string_view note(std::string_view notes, std::uint32_t type, std::string_view owner) {
+  const auto padded = [](std::uint64_t size) { return (size + 3) & ~std::uint64_t{3}; };
+  std::uint64_t at = 0;
+  Elf64_Nhdr header;
+  while (image_copy(notes, at, header)) {
+    const std::uint64_t name_at = at + sizeof(header), text_at = name_at + padded(header.n_namesz);
+    const std::string_view name = image_slice(notes, name_at, header.n_namesz);
+    const std::string_view text = image_slice(notes, text_at, header.n_descsz);
+    if (header.n_type == type && name == owner) return text;
+    at = text_at + padded(header.n_descsz);
+  }
+  return {};
+}
 
 std::string code_object_arch(std::string_view image) {
   const json metadata = metadata_of(image);
@@ -260,7 +255,7 @@ std::optional<std::string> symbol_pointed_to(std::string_view image, std::string
   if (of_pointer == symbols.end() || of_pointer->address == 0) return std::nullopt;
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != SHT_RELA) continue;
-    for (const Elf64_Rela& relocation : read_table<Elf64_Rela>(image, section)) {
+    for (const Elf64_Rela& relocation : read_table<Elf64_Rela>(image, section.sh_offset, section.sh_size)) {
       if (relocation.r_offset != of_pointer->address) continue;
       auto address = static_cast<std::uint64_t>(relocation.r_addend);
       const std::uint64_t number = ELF64_R_SYM(relocation.r_info);

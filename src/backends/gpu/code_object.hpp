@@ -30,6 +30,10 @@ struct KernelMetadata {
 /// outside the image. Source: "Code Object V3 to V5 Metadata", LLVM AMDGPU backend guide.
 std::optional<KernelMetadata> kernel_metadata(std::string_view image, std::string_view symbol);
 
+/// The contents of the first note of this type and owner ("GNU\0") in a sequence of an ELF's notes; empty: there is
+/// none.
+std::string_view note(std::string_view notes, std::uint32_t type, std::string_view owner);
+
 /// The architecture that the metadata of a code object names: "gfx90a" for "amdgcn-amd-amdhsa--gfx90a:xnack+". Empty:
 /// the image has no such metadata.
 std::string code_object_arch(std::string_view image);
