@@ -3,6 +3,8 @@
 
 #include <cryptopp/crc.h>
 #include <cryptopp/sha.h>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cerrno>
@@ -20,16 +22,7 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
 using Digest = Sha256;
 
-std::string hex_of(const Digest& digest) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(digest.size() * 2);
-  for (const CryptoPP::byte byte : digest) {
-    hex += digits[byte >> 4];
-    hex += digits[byte & 15];
-  }
-  return hex;
-}
+std::string hex_of(const Digest& digest) { return fmt::format("{:02x}", fmt::join(digest, "")); }
 
 const CryptoPP::byte* as_bytes(const char* text) { return reinterpret_cast<const CryptoPP::byte*>(text); }
 

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,13 +29,6 @@ constexpr double longest_limit_s = 1e12;
 // dozens of others, waits nearly all of it.
 constexpr double starved_share = 0.9, starved_share_in_all = 0.75;
 
-/// The children that its first thread started: a worker starts all processes there, and has a thread for each core.
-std::vector<int> children_of_first_thread(int pid) {
-  const std::string text = std::to_string(pid);
-  std::ifstream file("/proc/" + text + "/task/" + text + "/children");
-  return {std::istream_iterator<int>(file), {}};
-}
-
 }  // namespace
 
 TimeAllowance::TimeAllowance(double limit_s) noexcept
@@ -52,7 +44,7 @@ void TimeAllowance::waited(bool stopped) noexcept { (stopped ? stopped_ms_ : use
 
 bool is_stopped(int pid) {
   if (const std::string stat = process_stat(pid); stat.starts_with('T') || stat.starts_with('t')) return true;
-  const std::vector<int> children = children_of_first_thread(pid);
+  const std::vector<int> children = children_of(pid);
   return std::any_of(children.begin(), children.end(), is_stopped);
 }
 
@@ -64,7 +56,7 @@ CpuTimes cpu_times(int pid) {
     CpuTime time;
     if (file >> time.run_ns >> time.wait_ns) times[std::atoi(thread.path().filename().c_str())] = time;
   }
-  for (const int child : children_of_first_thread(pid)) times.merge(cpu_times(child));
+  for (const int child : children_of(pid)) times.merge(cpu_times(child));
   return times;
 }
 

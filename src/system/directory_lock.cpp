@@ -22,42 +22,23 @@ namespace fs = std::filesystem;
 
 constexpr const char* lock_file = ".xtune.lock";
 
-std::function<void(const std::string&)>& listener_of_waits() {
-  static auto& listener = *new std::function<void(const std::string&)>;
-  return listener;
-}
+/// How this process has waited for directories. Never destroyed.
+struct Waits {
+  std::function<void(const std::string&)> listener;
+  std::atomic<std::int64_t> total_ns{0};
+  std::mutex mutex;
+  std::set<fs::path> directories;  ///< guarded by the mutex
+};
 
-std::atomic<std::int64_t>& waited_ns() {
-  static std::atomic<std::int64_t> waited{0};
-  return waited;
+Waits& waits() {
+  static auto& all = *new Waits;
+  return all;
 }
 
 fs::path resolved(const fs::path& directory) {
   std::error_code error;
   fs::path real = fs::canonical(directory, error);
   return error ? directory : real;
-}
-
-/// Directories for which this process has waited.
-class WaitedFor {
- public:
-  void add(const fs::path& directory) {
-    const std::lock_guard lock(mutex_);
-    directories_.insert(directory);
-  }
-  bool has(const fs::path& directory) {
-    const std::lock_guard lock(mutex_);
-    return directories_.contains(directory);
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<fs::path> directories_;
-};
-
-WaitedFor& waited_for() {
-  static auto& waited = *new WaitedFor;
-  return waited;
 }
 
 /// Like flock, but repeated after signals. Returns errno; 0: it is locked.
@@ -69,13 +50,16 @@ int lock(int fd, int operation) {
 
 /// Calls the listener, and counts the time.
 int wait_for(int fd, const fs::path& directory) {
-  const auto& listener = listener_of_waits();
-  waited_for().add(directory);
+  Waits& all = waits();
+  {
+    const std::lock_guard guard(all.mutex);
+    all.directories.insert(directory);
+  }
   const std::int64_t before_ns = awake_clock().now_ns();
-  if (listener) listener(directory.string());
+  if (all.listener) all.listener(directory.string());
   const int error = lock(fd, LOCK_EX);
-  waited_ns() += awake_clock().now_ns() - before_ns;
-  if (listener) listener({});
+  all.total_ns += awake_clock().now_ns() - before_ns;
+  if (all.listener) all.listener({});
   return error;
 }
 
@@ -89,7 +73,7 @@ std::unique_ptr<Descriptor> locked(const fs::path& path, int flags, const fs::pa
 
 class WorkingClock final : public Clock {
  public:
-  std::int64_t now_ns() override { return awake_clock().now_ns() - waited_ns(); }
+  std::int64_t now_ns() override { return awake_clock().now_ns() - waits().total_ns; }
   std::int64_t unix_time_ms() override { return awake_clock().unix_time_ms(); }
 };
 
@@ -109,9 +93,12 @@ DirectoryLock::DirectoryLock(std::vector<fs::path> directories) {
 
 DirectoryLock::~DirectoryLock() = default;
 
-void tell_of_waits(std::function<void(const std::string&)> listener) { listener_of_waits() = std::move(listener); }
+void tell_of_waits(std::function<void(const std::string&)> listener) { waits().listener = std::move(listener); }
 
-bool has_waited_for(const fs::path& directory) { return waited_for().has(resolved(directory)); }
+bool has_waited_for(const fs::path& directory) {
+  const std::lock_guard guard(waits().mutex);
+  return waits().directories.contains(resolved(directory));
+}
 
 Clock& working_clock() {
   // Never destroyed, as system_clock() is.
