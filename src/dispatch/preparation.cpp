@@ -34,18 +34,6 @@ void check_parameters(const std::string& kernel, const device::Step& step, const
 
 }  // namespace
 
-struct Preparation::Attempts {
-  const Key& key;
-  const ChosenCase& of;
-  const std::vector<std::string> toolchains;
-  Coverage::Counter* const calls;
-  const space::Space space = spec::make_space(of.spec, of.problem, device::device_facts(of.device));
-  std::vector<std::string> failures = {};
-  bool nothing_stored = true;
-
-  const record::Record* record() const { return of.selection.record ? &*of.selection.record : nullptr; }
-};
-
 Preparation::Preparation(const Parts& parts, const LoadSettings& settings, const ArgumentPlan& plan, Say say)
     : parts_(parts),
       settings_(settings),
@@ -184,74 +172,62 @@ Prepared Preparation::load(const Key& key, const Bindings& problem, const device
   return prepared;
 }
 
-/// nullopt: it does not run here, for the reason that is added to the failures.
-std::optional<Prepared> Preparation::attempt(Attempts& attempts, const space::Config& config) {
-  const ChosenCase& of = attempts.of;
-  try {
-    // With the record: an artifact that does not match it must not be used through a default configuration either.
-    const Build build = builder_.build(of.spec, attempts.space, of.problem, of.device, config, attempts.record(),
-                                       attempts.toolchains, of.archs);
-    Prepared prepared = load(attempts.key, of.problem, of.device, build);
-    prepared.calls = attempts.calls;
-    return prepared;
-  } catch (const build::CandidateFailure& failure) {
-    attempts.nothing_stored = false;
-    attempts.failures.emplace_back(failure.what());
-  } catch (const NotStored& error) {
-    attempts.failures.emplace_back(error.what());
-  }
-  return std::nullopt;
-}
-
-/// The first default configuration that runs, unless it is known to be wrong for the problem.
-std::optional<Prepared> Preparation::attempt_default(Attempts& attempts) {
-  const ChosenCase& of = attempts.of;
-  for (const space::Config& config :
-       default_configs(of.spec, attempts.space, of.problem, of.device, settings_.default_config)) {
-    const Bindings bindings = attempts.space.named(config);
-    if (of.has_failed(bindings)) continue;
-    if (std::string against = selector_.objection_to(bindings, of.spec, of.problem, of.device, of.archs);
-        !against.empty()) {
-      attempts.failures.push_back(std::move(against));
-      continue;
-    }
-    auto prepared = attempt(attempts, config);
-    if (!prepared) continue;
-    if (attempts.record()) {
-      Choice ran = of.selection.choice;
-      ran.kind = Choice::Kind::none;
-      ran.config = bindings;
-      log(of, ran, {});
-    }
-    return prepared;
-  }
-  return std::nullopt;
-}
-
+/// The measured configuration; else the first default one that runs, unless it is known to be wrong for the problem.
 Prepared Preparation::make(const Key& key, const ChosenCase& found) try {
-  Coverage::Counter* const calls = log(found, found.selection.choice, found.refusal);
+  const Choice& choice = found.selection.choice;
+  const std::optional<record::Record>& record = found.selection.record;
+  Coverage::Counter* const calls = log(found, choice, found.refusal);
   if (!found.refusal.empty()) throw ProvenWrong(ErrorKind::nothing_valid, found.refusal);
-  const std::string chosen = space::shown_text(found.selection.choice.config), title = this->title(found.problem);
+  const std::string chosen = space::shown_text(choice.config), title = this->title(found.problem);
   if (found.failure) say_(fmt::format("{}. It runs {}, which was not tried", found.failure->message, chosen));
-  Attempts attempts{key, found, selector_.toolchains(found.device), calls};
-  std::optional<space::Config> measured;
-  if (attempts.record()) measured = config_in(attempts.space, found.selection.choice.config);
+  const space::Space space = spec::make_space(found.spec, found.problem, device::device_facts(found.device));
+  const std::vector<std::string> toolchains = selector_.toolchains(found.device);
+  std::vector<std::string> failures;
+  bool nothing_stored = true;
+  const auto attempt = [&](const space::Config& config) -> std::optional<Prepared> {
+    try {
+      // With the record: an artifact that does not match it must not be used through a default configuration either.
+      Prepared prepared = load(key, found.problem, found.device,
+                               builder_.build(found.spec, space, found.problem, found.device, config,
+                                              record ? &*record : nullptr, toolchains, found.archs));
+      prepared.calls = calls;
+      return prepared;
+    } catch (const build::CandidateFailure& failure) {
+      nothing_stored = false;
+      failures.emplace_back(failure.what());
+    } catch (const NotStored& error) {
+      failures.emplace_back(error.what());
+    }
+    return std::nullopt;
+  };
+  const auto measured = record ? config_in(space, choice.config) : std::nullopt;
   if (measured)
-    if (auto prepared = attempt(attempts, *measured)) return std::move(*prepared);
-  const std::vector<std::string>& failures = attempts.failures;
-  if (attempts.record() && settings_.frozen)
+    if (auto prepared = attempt(*measured)) return std::move(*prepared);
+  if (record && settings_.frozen)
     throw Error(
         ErrorKind::unavailable,
         fmt::format("{}: the bundle's configuration {} does not run here, and a frozen kernel runs no other: {}", title,
                     chosen, failures.empty() ? "it is not in the spec's space" : failures.front()));
-  if (auto prepared = attempt_default(attempts)) {
+  for (const auto& config : default_configs(found.spec, space, found.problem, found.device, settings_.default_config)) {
+    const Bindings bindings = space.named(config);
+    if (found.has_failed(bindings)) continue;
+    std::string against = selector_.objection_to(bindings, found.spec, found.problem, found.device, found.archs);
+    auto prepared = against.empty() ? attempt(config) : std::nullopt;
+    if (!against.empty()) failures.push_back(std::move(against));
+    if (!prepared) continue;
+    if (record) {
+      Choice ran = choice;
+      ran.kind = Choice::Kind::none;
+      ran.config = bindings;
+      log(found, ran, {});
+    }
     if (measured)
       say_(fmt::format("{}: the chosen configuration does not run here, a default one does: {}", title,
                        failures.front()));
     return std::move(*prepared);
   }
   const std::string why = failures.empty() ? "" : ": " + failures.front();
-  if (attempts.nothing_stored) throw Error(ErrorKind::unavailable, title + ": nothing to run" + why);
+  if (nothing_stored) throw Error(ErrorKind::unavailable, title + ": nothing to run" + why);
   throw Error(ErrorKind::nothing_valid, fmt::format("{}: none of {} configurations runs on {}{}", title,
                                                     failures.size(), found.device.name, why));
 } catch (const Error& error) {

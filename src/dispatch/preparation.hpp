@@ -87,10 +87,6 @@ class Preparation {
   std::string digest(const std::vector<Bindings>& problems);
 
  private:
-  /// What was tried to answer a case.
-  struct Attempts;
-  std::optional<Prepared> attempt(Attempts& attempts, const space::Config& config);
-  std::optional<Prepared> attempt_default(Attempts& attempts);
   Prepared load(const Key& key, const Bindings& problem, const device::DeviceInfo& device, const Build& build);
   void take(const Bindings& problem, const device::DeviceInfo& device, Tuned tuned);
   /// null: no log is requested, or it is full.
