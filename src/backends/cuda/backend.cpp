@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include "backends/cuda/driver.hpp"
-#include "backends/cuda/driver_api.hpp"
 #include "backends/cuda/toolchain.hpp"
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/queue_timer.hpp"

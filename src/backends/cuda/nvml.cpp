@@ -1,7 +1,5 @@
 // Calls NVML. Its header is not part of the driver, so the few calls and constants are declared here (NVML API
 // Reference; they are stable since R510).
-#include "backends/cuda/nvml.hpp"
-
 #include <fmt/core.h>
 
 #include <array>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cuda/driver.hpp"
 #include "system/dynamic_library.hpp"
 #include "xtune/error.hpp"
 

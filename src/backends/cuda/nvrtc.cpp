@@ -1,12 +1,12 @@
 // Finding and loading NVRTC.
-#include "backends/cuda/nvrtc.hpp"
-
 #include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>
 
-#include "backends/gpu/vendor_library.hpp"
+#include "backends/cuda/toolchain.hpp"
+#include "backends/gpu/code_object.hpp"
+#include "backends/gpu/driver_api.hpp"
 #include "system/dynamic_library.hpp"
 
 namespace xtune::cuda {

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/gpu/code_object.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "backends/gpu/vendor_library.hpp"
 #include "backends/runtime_files.hpp"
 #include "base/hash.hpp"
 #include "core/build/artifact.hpp"

@@ -1,5 +1,5 @@
 // The images of kernels and programs (ELF), which may be damaged: the metadata of kernels in an AMD code object, and
-// symbols.
+// symbols; and the vendor's library that this process has loaded.
 #pragma once
 
 #include <cstdint>
@@ -56,5 +56,16 @@ std::optional<std::string> symbol_pointed_to(std::string_view image, std::string
 /// not have: an address relative to where the image is loaded. nullopt: there is none, or the image is not a 64-bit
 /// ELF.
 std::optional<std::uint64_t> symbol_value(std::string_view image, std::string_view name);
+
+/// Facts about the shared library that holds `symbol` (an address in this process); empty if they are unknown.
+
+/// The dotted version after ".so." in its file name, symbolic links followed: "5.2.21153".
+std::string library_version(const void* symbol);
+/// Its path, symbolic links followed.
+std::string library_path(const void* symbol);
+/// The directory that contains it, symbolic links followed.
+std::string library_folder(const void* symbol);
+/// The first 12 hexadecimal digits of the linker's build id: distinguishes builds of one version, at no cost.
+std::string library_build_id(const void* symbol);
 
 }  // namespace xtune::gpu

@@ -1,13 +1,16 @@
-// The table of driver calls that CUDA and HIP fill, used by the common code for devices, buffers and programs.
+// The table of driver calls that CUDA and HIP fill, used by the common code for devices, buffers and programs, and for
+// launches in the application's own context.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backends/runtime.hpp"
 #include "core/build/shortage.hpp"
 #include "core/measure/device.hpp"
 
@@ -108,6 +111,12 @@ struct DriverApi {
   std::function<void()> close;
 };
 
+/// A call of the library as one of a table: handles become the vendor's, and its result a number.
+template <class Result, class... Own>
+auto table_call(Result (*call)(Own...)) {
+  return [call]<class... Given>(Given... given) -> int { return call(Own(given)...); };
+}
+
 /// For a launch with a cluster, once the kernel may use its shared memory: throws CandidateFailure(rejected) if the
 /// driver has no clusters, or the device cannot run even one.
 void require_cluster(const DriverApi& api, const device::DeviceInfo& info, Function function,
@@ -116,5 +125,24 @@ void require_cluster(const DriverApi& api, const device::DeviceInfo& info, Funct
 /// Throws CandidateFailure(rejected) if the device or its driver has no tensor maps, or refuses this one.
 measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,
                                   void* address);
+
+/// Calls of a driver in addition to the table; plain functions, since launches are time-critical.
+struct ContextApi {
+  std::uintptr_t (*current)() = nullptr;  ///< 0: none
+  Status (*adopt)(std::uintptr_t context) = nullptr;
+  Status (*launch)(void* function, const device::Launch& launch, void* stream, void** parameters) = nullptr;
+  Status (*is_capturing)(void* stream, bool* capturing) = nullptr;
+  std::optional<std::size_t> (*accessible_bytes)(const void* address) = nullptr;
+  /// Whether it is memory of the driver's devices; sets its context unless that does not matter.
+  bool (*owns)(const void* address, std::uintptr_t* context) = nullptr;
+  Status (*synchronize)() = nullptr;           ///< waits for all work of the current context
+  std::function<device::DeviceInfo()> device;  ///< of the current context; may throw Error(unavailable)
+  /// As DriverApi::timing_code, for a device; optional.
+  std::function<build::Artifact(const device::DeviceInfo&)> timing_code;
+  std::string advice;  ///< "call cudaSetDevice or cuCtxSetCurrent first"
+};
+
+/// From `api` it uses the calls for modules, functions, clusters, waiting and copying, on any thread that launches.
+std::shared_ptr<backend::Runtime> make_runtime(DriverApi api, ContextApi context);
 
 }  // namespace xtune::gpu

@@ -1,6 +1,4 @@
 // Modules are loaded once for each context; a launch is the driver's call, through two pointers.
-#include "backends/gpu/runtime.hpp"
-
 #include <fmt/core.h>
 
 #include <map>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "backends/gpu/device.hpp"
+#include "backends/gpu/driver_api.hpp"
 #include "core/device/launch.hpp"
 #include "core/measure/device.hpp"
 #include "xtune/error.hpp"

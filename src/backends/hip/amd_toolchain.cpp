@@ -9,8 +9,6 @@
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/hip_headers.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "backends/gpu/vendor_library.hpp"
-#include "backends/hip/clang_installation.hpp"
 #include "backends/hip/hip_calls.hpp"
 #include "backends/hip/rocm_libraries.hpp"
 #include "backends/hip/toolchain.hpp"

@@ -10,7 +10,7 @@
 #include "backends/hip/toolchain.hpp"
 #include "xtune/error.hpp"
 #if defined(__HIP_PLATFORM_NVIDIA__)
-#include "backends/cuda/driver_api.hpp"
+#include "backends/cuda/driver.hpp"
 #endif
 
 namespace xtune::hip {

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "backends/gpu/code_object.hpp"
 #include "backends/gpu/hip_headers.hpp"
-#include "backends/gpu/vendor_library.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
 

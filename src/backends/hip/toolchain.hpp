@@ -1,5 +1,5 @@
 // The hip backend's toolchains: hipRTC and clang on AMD, hipRTC's mapping to NVRTC on NVIDIA; and what the compilers
-// for AMD have in common.
+// for AMD have in common, and where clang finds what it needs.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/build/tool_files.hpp"
 
 namespace xtune::hip {
 
@@ -60,5 +61,32 @@ std::string wrong_name(const std::vector<std::string>& names, const build::Compi
 /// exported symbol has.
 std::vector<std::string> lowered_names(const std::vector<std::string>& names, const build::Artifact& artifact,
                                        const build::CompileRequest& request);
+
+struct ClangInstallation {
+  std::string path;                        ///< of the compiler
+  std::string version;                     ///< "19.1.7"
+  std::string description;                 ///< first line of --version
+  std::vector<std::string> archs;          ///< "gfx90a", ... : what it compiles for
+  std::filesystem::path hip_root;          ///< has include/hip/hip_runtime.h
+  std::string hip_version;                 ///< of the headers, "5.2.21153"; "unknown"
+  std::filesystem::path device_libraries;  ///< the directory with ocml.bc and ockl.bc
+  bool needs_wrapping_atomics = false;     ///< the headers' atomicInc and atomicDec call intrinsics that LLVM removed
+
+  /// The directory of HIP's headers.
+  std::filesystem::path headers() const { return hip_root / "include" / "hip"; }
+};
+
+/// The first suitable compiler of build::hip_compilers(): clang 17 or newer with the AMDGPU target and lld. Throws
+/// NotInstalled with the reason for each that is not suitable, and with what is missing besides it: HIP's headers,
+/// AMD's device libraries. system: the directory below which the system's own are searched.
+ClangInstallation find_clang(const std::filesystem::path& system = "/");
+
+/// HIP's headers and the device libraries. Throws Error(io).
+build::ToolFiles files_of(const ClangInstallation& clang);
+
+/// The architectures of a clang, as it lists them; empty: it was built without the AMDGPU target.
+std::vector<std::string> amd_archs_of(const std::string& compiler);
+/// {19, "19.1.7"} of "Debian clang version 19.1.7 (3~deb12u1)"; {0, ""} for another text.
+std::pair<int, std::string> clang_version(const std::string& first_line);
 
 }  // namespace xtune::hip

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "backends/cuda/driver.hpp"
-#include "backends/cuda/nvrtc.hpp"
+#include "backends/cuda/toolchain.hpp"
 
 namespace {
 

@@ -17,7 +17,6 @@
 
 #if XTUNE_HAS_HIP && !XTUNE_HIP_NVIDIA
 
-#include "backends/hip/clang_installation.hpp"
 #include "backends/hip/toolchain.hpp"
 
 using namespace xtune;

@@ -5,7 +5,7 @@
 
 #if XTUNE_HAS_CUDA
 
-#include "backends/cuda/nvml.hpp"
+#include "backends/cuda/driver.hpp"
 #include "support/error_of.hpp"
 #include "system/dynamic_library.hpp"
 #include "xtune/error.hpp"

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <thread>
 
-#include "backends/cuda/nvrtc.hpp"
 #include "backends/cuda/toolchain.hpp"
 #include "system/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"

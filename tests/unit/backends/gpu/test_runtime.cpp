@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "backends/gpu/runtime.hpp"
+#include "backends/gpu/driver_api.hpp"
 #include "fakes/fake_driver.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"

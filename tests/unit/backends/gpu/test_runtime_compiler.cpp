@@ -5,8 +5,8 @@
 #include <cstring>
 #include <memory>
 
+#include "backends/gpu/code_object.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
-#include "backends/gpu/vendor_library.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "backends/gpu/device.hpp"
-#include "backends/gpu/runtime.hpp"
+#include "backends/gpu/driver_api.hpp"
 #include "fakes/fake_driver.hpp"
 #include "support/text.hpp"
 #include "xtune/outcome.hpp"
