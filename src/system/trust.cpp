@@ -249,12 +249,15 @@ struct OpenedFile {
   fs::path other_name;  ///< in /proc; empty: it is not mounted
 };
 
+/// Who may write to a file besides its owner and those who are trusted, as a clause; empty: none.
+std::string other_writers(const struct stat& info, const fs::path& opened) {
+  if (std::string why = why_writable(info); !why.empty()) return why;
+  const std::string writer = acl_writer(opened);
+  return writer.empty() ? "" : writer + " may write to it by an access control list";
+}
+
 void require_unwritable(const fs::path& path, const struct stat& info, const fs::path& opened) {
-  std::string why = why_writable(info);
-  if (why.empty())
-    if (const std::string writer = acl_writer(opened); !writer.empty())
-      why = writer + " may write to it by an access control list";
-  if (!why.empty())
+  if (const std::string why = other_writers(info, opened); !why.empty())
     fail(path, why +
                    ", so it could hold another user's code. Use a copy that you trust, or, if you trust what it "
                    "holds, run chmod -R go-w on it");
@@ -325,9 +328,7 @@ void make_private_directory(const fs::path& path) {
   if (S_ISLNK(info.st_mode)) throw refuse("it is a link, in a place where every user may make one");
   if (!S_ISDIR(info.st_mode)) throw refuse("it is not a directory");
   if (info.st_uid != ::geteuid()) throw refuse("it belongs to " + user_text(info.st_uid));
-  if (const std::string why = why_writable(info); !why.empty()) throw refuse(why);
-  if (const std::string writer = acl_writer(path); !writer.empty())
-    throw refuse(writer + " may write to it by an access control list");
+  if (const std::string why = other_writers(info, path); !why.empty()) throw refuse(why);
 }
 
 std::error_code make_directories(const fs::path& path) {
