@@ -10,8 +10,8 @@
 #include <optional>
 #include <stop_token>
 
+#include "system/descriptor.hpp"
 #include "system/event_loop.hpp"
-#include "system/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "system/write_signals.hpp"
+#include "system/descriptor.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::ipc {

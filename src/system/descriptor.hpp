@@ -1,8 +1,9 @@
-// An open file, closed at the end of its scope.
+// An open file, closed at the end of its scope, and writes that fail with an error code, without a signal.
 #pragma once
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -29,6 +30,22 @@ class Descriptor {
 
  private:
   int fd_;
+};
+
+/// While an object of this class exists, a write of this thread to a pipe without a reader (EPIPE), or past the limit
+/// on a file's size (EFBIG), fails without SIGPIPE or SIGXFSZ. Both signals go to the writing thread, where they are
+/// blocked, and pending ones are removed at the end. The process's actions for these signals do not change; a process
+/// that ignores them does not need this class. Nests. Must be destroyed on the thread that created it.
+class WriteSignals {
+ public:
+  WriteSignals() noexcept;
+  ~WriteSignals();
+  WriteSignals(const WriteSignals&) = delete;
+  WriteSignals& operator=(const WriteSignals&) = delete;
+
+ private:
+  sigset_t before_;    ///< the thread's mask
+  sigset_t expected_;  ///< signals that may arrive from now on: those that were not pending before
 };
 
 /// Writes all bytes, flushes them to the disk and closes the file. Returns the errno of the failure, or 0. Closing

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "system/write_signals.hpp"
+#include "system/descriptor.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::system {

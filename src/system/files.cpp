@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,8 +14,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <memory>
 #include <span>
@@ -27,7 +30,6 @@
 #include "system/descriptor.hpp"
 #include "system/processes.hpp"
 #include "system/trust.hpp"
-#include "system/write_signals.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::system {
@@ -159,6 +161,24 @@ std::string read_file_part(const fs::path& path, std::uint64_t offset, std::uint
   }
   if (text.size() != bytes) fail("read", path, "it is shorter than it should be");
   return text;
+}
+
+WriteSignals::WriteSignals() noexcept {
+  sigset_t pending;
+  sigpending(&pending);
+  sigemptyset(&expected_);
+  for (const int signum : {SIGPIPE, SIGXFSZ})
+    if (sigismember(&pending, signum) == 0) sigaddset(&expected_, signum);
+  pthread_sigmask(SIG_BLOCK, &expected_, &before_);
+}
+
+WriteSignals::~WriteSignals() {
+  const int reason = errno;
+  const timespec at_once{};
+  while (sigtimedwait(&expected_, nullptr, &at_once) > 0 || errno == EINTR) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = reason;
 }
 
 int write_all(Descriptor& file, std::string_view bytes) {

@@ -12,7 +12,7 @@
 #include "base/text.hpp"
 #include "core/record/record.hpp"
 #include "system/chosen_store.hpp"
-#include "system/write_signals.hpp"
+#include "system/descriptor.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos_tools {

@@ -1,5 +1,5 @@
 // Failed writes without signals, and loops that do not change the program's signals.
-#include "system/write_signals.hpp"
+#include "system/descriptor.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
