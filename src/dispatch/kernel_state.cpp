@@ -119,7 +119,7 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
 
 KernelState::~KernelState() {
   preparation_.stop_tuning();
-  background_.end();
+  background_.get().end();
 }
 
 std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
@@ -134,16 +134,16 @@ std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
 }
 
 void KernelState::wait() {
-  if (background_.is_here())
+  if (background_.get().is_here())
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{}: a callback of the tuning in the background waits for that tuning; wait on another "
                             "thread",
                             name()));
-  background_.wait();
+  background_.get().wait();
 }
 
 void KernelState::destroy(KernelState* state) {
-  if (state->background_.is_here())
+  if (state->background_.get().is_here())
     std::thread([state] { delete state; }).detach();
   else
     delete state;
@@ -306,7 +306,7 @@ const Prepared* KernelState::add_chosen(const Key& key, const Bindings& problem)
 }
 
 void KernelState::tune_in_background(const Key& key, const Bindings& problem) {
-  background_.add([this, key, problem] {
+  background_.get().add([this, key, problem] {
     try {
       runtime_.adopt(key.words[0]);
       preparation_.tune(problem);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dispatch/preparation.hpp"
+#include "system/parallel.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune {
@@ -93,7 +94,8 @@ class KernelState {
   std::atomic<std::thread::id> preparer_{};  ///< the thread that holds it
   std::mutex bindings_mutex_;
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
-  dispatch::Background background_;  ///< last: its thread uses all other members
+  /// Last: its thread uses all other members. The child of a fork has none of its parent's tasks.
+  system::PerProcess<dispatch::Background> background_;
 };
 
 }  // namespace detail

@@ -14,7 +14,6 @@
 
 #include "core/build/artifact.hpp"
 #include "core/record/record.hpp"
-#include "system/parallel.hpp"
 
 namespace xtune::dispatch {
 
@@ -41,75 +40,64 @@ struct ProvenWrong : Error {
   using Error::Error;
 };
 
-/// The child of a fork has none of its parent's tasks.
+/// One thread that does tasks one after the other. Tasks must not throw.
 class Background {
  public:
-  /// The thread starts with the first task. Tasks must not throw.
-  void add(std::function<void()> task) { worker_.get().add(std::move(task)); }
+  ~Background() { end(); }
+
+  /// The thread starts with the first task.
+  void add(std::function<void()> task) {
+    const std::lock_guard lock(mutex_);
+    if (ending_) return;
+    tasks_.push_back(std::move(task));
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    changed_.notify_all();
+  }
   /// Waits until no task remains. Do not call it from a task.
-  void wait() { worker_.get().wait(); }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
+  }
   /// Drops tasks that have not started and waits for the running one. Do not call it from a task.
-  void end() { worker_.get().end(); }
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+      tasks_.clear();
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
   /// Whether the caller is a task.
-  bool is_here() { return worker_.get().is_here(); }
+  bool is_here() {
+    const std::lock_guard lock(mutex_);
+    return thread_.get_id() == std::this_thread::get_id();
+  }
 
  private:
-  class Worker {
-   public:
-    ~Worker() { end(); }
-
-    void add(std::function<void()> task) {
-      const std::lock_guard lock(mutex_);
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return !tasks_.empty() || ending_; });
       if (ending_) return;
-      tasks_.push_back(std::move(task));
-      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-      changed_.notify_all();
-    }
-    void wait() {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return tasks_.empty() && !busy_; });
-    }
-    void end() {
       {
-        const std::lock_guard lock(mutex_);
-        ending_ = true;
-        tasks_.clear();
+        const std::function<void()> task = std::move(tasks_.front());
+        tasks_.pop_front();
+        busy_ = true;
+        lock.unlock();
+        task();
       }
+      lock.lock();
+      busy_ = false;
       changed_.notify_all();
-      if (thread_.joinable()) thread_.join();
     }
-    bool is_here() {
-      const std::lock_guard lock(mutex_);
-      return thread_.get_id() == std::this_thread::get_id();
-    }
+  }
 
-   private:
-    void work() {
-      std::unique_lock lock(mutex_);
-      for (;;) {
-        changed_.wait(lock, [this] { return !tasks_.empty() || ending_; });
-        if (ending_) return;
-        {
-          const std::function<void()> task = std::move(tasks_.front());
-          tasks_.pop_front();
-          busy_ = true;
-          lock.unlock();
-          task();
-        }
-        lock.lock();
-        busy_ = false;
-        changed_.notify_all();
-      }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<std::function<void()>> tasks_;
-    bool busy_ = false, ending_ = false;
-    std::thread thread_;
-  };
-
-  system::PerProcess<Worker> worker_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool busy_ = false, ending_ = false;
+  std::thread thread_;
 };
 
 }  // namespace xtune::dispatch
