@@ -1,12 +1,11 @@
 // Failed writes without signals, and loops that do not change the program's signals.
-#include "system/descriptor.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "system/descriptor.hpp"
 #include "system/event_loop.hpp"
 #include "system/subprocess.hpp"
 
