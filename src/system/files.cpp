@@ -319,9 +319,10 @@ std::string read_file_gunzipped(const fs::path& path, std::uint64_t limit_bytes)
     if (text.size() > limit_bytes) fail("more than " + base::human_bytes(limit_bytes) + " once decompressed");
     if (n == static_cast<int>(piece)) continue;
     int code = Z_OK;
-    const char* const reason = ::gzerror(archive.get(), &code);
+    std::string reason = ::gzerror(archive.get(), &code);
+    if (const std::size_t end = reason.find(">: "); end != reason.npos) reason.erase(0, end + 3);  // "<fd:3>: "
     if (code == Z_BUF_ERROR) fail("the gzip archive is truncated: copy the file again");
-    if (code != Z_OK && code != Z_STREAM_END) fail(std::string("the gzip archive is damaged: ") + reason);
+    if (code != Z_OK && code != Z_STREAM_END) fail("the gzip archive is damaged: " + reason);
     return text;
   }
 }
