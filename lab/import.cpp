@@ -6,8 +6,8 @@
 
 #include "base/text.hpp"
 #include "core/record/record.hpp"
-#include "core/spec/configs_csv.hpp"
 #include "core/spec/document.hpp"
+#include "core/spec/spec.hpp"
 #include "lab/formats.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/record/record_log.hpp"
-#include "core/spec/configs_csv.hpp"
+#include "core/spec/spec.hpp"
 #include "lab/formats.hpp"
 #include "xtune/error.hpp"
 

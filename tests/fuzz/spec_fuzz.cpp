@@ -2,7 +2,6 @@
 #include <string>
 
 #include "core/device/device_info.hpp"
-#include "core/spec/configs_csv.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
+#include <tuple>
 #include <utility>
 
 #include "base/text.hpp"
@@ -56,8 +56,9 @@ void store(T value, std::byte* to) noexcept {
 
 // A binary floating-point format of up to 16 bits. `nan_only_top` is f8e4m3: the top exponent is used for numbers,
 // except its last pattern, which is NaN.
-template <class Bits, int Exponent, int Mantissa, bool NanOnlyTop>
+template <class BitsType, int Exponent, int Mantissa, bool NanOnlyTop>
 struct SmallFloat {
+  using Bits = BitsType;
   static constexpr int bias = (1 << (Exponent - 1)) - 1;
   static constexpr int exponent_mask = (1 << Exponent) - 1;
   static constexpr int mantissa_mask = (1 << Mantissa) - 1;
@@ -118,74 +119,61 @@ using F16 = SmallFloat<std::uint16_t, 5, 10, false>;
 using BF16 = SmallFloat<std::uint16_t, 8, 7, false>;
 
 // A float-to-double conversion makes a signalling NaN quiet, so NaNs are widened by their bits.
-double widen(std::uint32_t bits) noexcept {
-  if ((bits & 0x7F800000u) == 0x7F800000u)
-    return std::bit_cast<double>((std::uint64_t(bits >> 31) << 63) | (std::uint64_t{0x7FF} << 52) |
-                                 (std::uint64_t(bits & 0x7FFFFFu) << 29));
-  return static_cast<double>(std::bit_cast<float>(bits));
-}
-
-std::uint32_t narrow(double value) noexcept {
-  if (!std::isnan(value)) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  const auto bits = std::bit_cast<std::uint64_t>(value);
-  const auto payload = static_cast<std::uint32_t>((bits >> 29) & 0x7FFFFFu);
-  return (static_cast<std::uint32_t>(bits >> 63) << 31) | 0x7F800000u | (payload ? payload : 0x400000u);
-}
-
-// Calls visit with (the element's C++ type, a function from it to double, a function from double to it).
-template <class Visit>
-decltype(auto) with_type(DType type, Visit&& visit) {
-  const auto integer = [&visit](auto zero) -> decltype(auto) {
-    using T = decltype(zero);
-    return visit(
-        zero, [](T value) { return static_cast<double>(value); },
-        [](double value) -> T {
-          if (std::isnan(value)) return 0;
-          // The upper bound is a power of two and so exact, unlike max() of a 64-bit type.
-          if (value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return std::numeric_limits<T>::max();
-          if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-          return static_cast<T>(value);
-        });
-  };
-  switch (type) {
-    case DType::f8e4m3:
-      return visit(std::uint8_t{}, &F8E4M3::decode, &F8E4M3::encode);
-    case DType::f8e5m2:
-      return visit(std::uint8_t{}, &F8E5M2::decode, &F8E5M2::encode);
-    case DType::f16:
-      return visit(std::uint16_t{}, &F16::decode, &F16::encode);
-    case DType::bf16:
-      return visit(std::uint16_t{}, &BF16::decode, &BF16::encode);
-    case DType::f32:
-      return visit(std::uint32_t{}, &widen, &narrow);
-    case DType::i8:
-      return integer(std::int8_t{});
-    case DType::i16:
-      return integer(std::int16_t{});
-    case DType::i32:
-      return integer(std::int32_t{});
-    case DType::i64:
-      return integer(std::int64_t{});
-    case DType::u8:
-      return integer(std::uint8_t{});
-    case DType::u16:
-      return integer(std::uint16_t{});
-    case DType::u32:
-      return integer(std::uint32_t{});
-    case DType::u64:
-      return integer(std::uint64_t{});
-    case DType::boolean:
-      return visit(
-          std::uint8_t{}, [](std::uint8_t value) { return value ? 1.0 : 0.0; },
-          [](double value) -> std::uint8_t { return value != 0 ? 1 : 0; });
-    case DType::f64:
-    case DType::c64:  // conversions of arrays split complex types before
-    case DType::c128:
-      break;
+struct F32 {
+  using Bits = std::uint32_t;
+  static double decode(Bits bits) noexcept {
+    if ((bits & 0x7F800000u) == 0x7F800000u)
+      return std::bit_cast<double>((std::uint64_t(bits >> 31) << 63) | (std::uint64_t{0x7FF} << 52) |
+                                   (std::uint64_t(bits & 0x7FFFFFu) << 29));
+    return static_cast<double>(std::bit_cast<float>(bits));
   }
-  return visit(
-      std::uint64_t{}, [](std::uint64_t bits) { return std::bit_cast<double>(bits); },
-      [](double value) { return std::bit_cast<std::uint64_t>(value); });
+  static Bits encode(double value) noexcept {
+    if (!std::isnan(value)) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const auto payload = static_cast<std::uint32_t>((bits >> 29) & 0x7FFFFFu);
+    return (static_cast<std::uint32_t>(bits >> 63) << 31) | 0x7F800000u | (payload ? payload : 0x400000u);
+  }
+};
+
+struct F64 {
+  using Bits = std::uint64_t;
+  static double decode(Bits bits) noexcept { return std::bit_cast<double>(bits); }
+  static Bits encode(double value) noexcept { return std::bit_cast<Bits>(value); }
+};
+
+template <class T>
+struct Integer {
+  using Bits = T;
+  static double decode(T value) noexcept { return static_cast<double>(value); }
+  static T encode(double value) noexcept {
+    if (std::isnan(value)) return 0;
+    // The upper bound is a power of two and so exact, unlike max() of a 64-bit type.
+    if (value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return std::numeric_limits<T>::max();
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    return static_cast<T>(value);
+  }
+};
+
+struct Boolean {
+  using Bits = std::uint8_t;
+  static double decode(Bits value) noexcept { return value ? 1.0 : 0.0; }
+  static Bits encode(double value) noexcept { return value != 0 ? 1 : 0; }
+};
+
+/// In the order of the enumerators, up to the complex types, which consist of two elements.
+using Forms = std::tuple<F8E4M3, F8E5M2, F16, BF16, F32, F64, Integer<std::int8_t>, Integer<std::int16_t>,
+                         Integer<std::int32_t>, Integer<std::int64_t>, Integer<std::uint8_t>, Integer<std::uint16_t>,
+                         Integer<std::uint32_t>, Integer<std::uint64_t>, Boolean>;
+static_assert(std::tuple_size_v<Forms> == static_cast<std::size_t>(DType::c64));
+
+/// Calls visit with the form of a type that is not complex.
+template <class Visit>
+void with_form(DType type, const Visit& visit) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    static_cast<void>(
+        ((static_cast<std::size_t>(type) == I ? (visit(std::tuple_element_t<I, Forms>()), true) : false) || ...));
+  }
+  (std::make_index_sequence<std::tuple_size_v<Forms>>());
 }
 
 // Rounds to odd if 53 bits cannot represent the value, so that the result is correct after the following rounding to a
@@ -203,28 +191,15 @@ double to_double_by_odd(std::int64_t value) noexcept {
 
 std::string did_you_mean_dtype(std::string_view word) {
   // The names in C++, CUDA, NumPy and PyTorch.
-  constexpr std::pair<const char*, const char*> others[] = {{"float", "f32"},        {"double", "f64"},
-                                                            {"half", "f16"},         {"__half", "f16"},
-                                                            {"fp32", "f32"},         {"fp64", "f64"},
-                                                            {"fp16", "f16"},         {"bfloat16", "bf16"},
-                                                            {"float32", "f32"},      {"float64", "f64"},
-                                                            {"float16", "f16"},      {"__nv_bfloat16", "bf16"},
-                                                            {"nv_bfloat16", "bf16"}, {"__hip_bfloat16", "bf16"},
-                                                            {"int", "i32"},          {"long", "i64"},
-                                                            {"short", "i16"},        {"char", "i8"},
-                                                            {"int8", "i8"},          {"int16", "i16"},
-                                                            {"int32", "i32"},        {"int64", "i64"},
-                                                            {"int8_t", "i8"},        {"int16_t", "i16"},
-                                                            {"int32_t", "i32"},      {"int64_t", "i64"},
-                                                            {"uint8", "u8"},         {"uint16", "u16"},
-                                                            {"uint32", "u32"},       {"uint64", "u64"},
-                                                            {"uint8_t", "u8"},       {"uint16_t", "u16"},
-                                                            {"uint32_t", "u32"},     {"uint64_t", "u64"},
-                                                            {"unsigned", "u32"},     {"size_t", "u64"},
-                                                            {"complex64", "c64"},    {"complex128", "c128"},
-                                                            {"boolean", "bool"},     {"fp8e4m3", "f8e4m3"}};
-  for (const auto& [other, own] : others)
-    if (word == other) return std::string(" (did you mean '") + own + "'?)";
+  constexpr std::string_view others =
+      "float=f32 double=f64 half=f16 __half=f16 fp32=f32 fp64=f64 fp16=f16 bfloat16=bf16 float32=f32 float64=f64 "
+      "float16=f16 __nv_bfloat16=bf16 nv_bfloat16=bf16 __hip_bfloat16=bf16 int=i32 long=i64 short=i16 char=i8 int8=i8 "
+      "int16=i16 int32=i32 int64=i64 int8_t=i8 int16_t=i16 int32_t=i32 int64_t=i64 uint8=u8 uint16=u16 uint32=u32 "
+      "uint64=u64 uint8_t=u8 uint16_t=u16 uint32_t=u32 uint64_t=u64 unsigned=u32 size_t=u64 complex64=c64 "
+      "complex128=c128 boolean=bool fp8e4m3=f8e4m3";
+  for (const std::string& other : base::split(std::string(others), ' '))
+    if (const std::size_t equals = other.find('='); other.substr(0, equals) == word)
+      return " (did you mean '" + other.substr(equals + 1) + "'?)";
   std::vector<std::string> names;
   for (const auto& [name, bytes] : facts) names.emplace_back(name);
   return base::did_you_mean(word, names);
@@ -244,15 +219,16 @@ double decode(DType type, const std::byte* element) noexcept {
 
 void decode(DType type, const std::byte* elements, std::span<double> values) noexcept {
   const std::size_t parts = is_complex(type) ? 2 : 1;
-  with_type(part_of(type), [&](auto zero, auto from, auto) {
-    using T = decltype(zero);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = from(load<T>(elements + i * parts * sizeof(T)));
+  with_form(part_of(type), [&](auto form) {
+    using Bits = typename decltype(form)::Bits;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = form.decode(load<Bits>(elements + i * parts * sizeof(Bits)));
   });
 }
 
 void encode(DType type, double value, std::byte* element) noexcept {
   if (is_complex(type)) std::memset(element, 0, size_of(type));
-  with_type(part_of(type), [&](auto, auto, auto to) { store(to(value), element); });
+  with_form(part_of(type), [&](auto form) { store(form.encode(value), element); });
 }
 
 void encode(DType type, std::int64_t value, std::byte* element) noexcept {

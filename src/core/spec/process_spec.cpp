@@ -83,15 +83,17 @@ ProcessCommand read_command(const Reader& reader, const TomlNode& process, const
   return command;
 }
 
-void check_regex(const Reader& reader, const TomlNode& node, const std::string& what) {
-  const std::string text = reader.text(node, what);
-  if (text.empty()) reader.fail(node.at, what + " is empty: give a regular expression");
-  try {
-    base::last_match(text, "");
-  } catch (const Error& error) {
-    reader.fail(node.at, what + ": " + error.what());
+struct Regex {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::string& expression) {
+    expression = reader.text(node, what);
+    if (expression.empty()) reader.fail(node.at, what + " is empty: give a regular expression");
+    try {
+      base::last_match(expression, "");
+    } catch (const Error& error) {
+      reader.fail(node.at, what + ": " + error.what());
+    }
   }
-}
+};
 
 /// Otherwise only the first run would find the error.
 bool is_json_path(const std::string& path) {
@@ -139,7 +141,7 @@ device::ProgramValue read_value(const Reader& reader, const TomlNode& node, cons
   const TomlNode& where = *node.find(forms[0]);
   value.where = reader.text(where, what + "." + forms[0]);
   if (value.where.empty()) reader.fail(where.at, what + "." + forms[0] + " is empty");
-  if (forms[0] == "regex") check_regex(reader, where, what + ".regex");
+  if (forms[0] == "regex") Regex::read(reader, where, what + ".regex", value.where);
   if (forms[0] == "json" && !is_json_path(value.where))
     reader.fail(where.at, what + ".json: '" + value.where +
                               "' has a quote or a bracket that is never closed, or no index in brackets; write "
@@ -168,9 +170,11 @@ device::ProgramValue read_answered(const Reader& reader, const TomlNode& node, c
   return value;
 }
 
-void read_process_time(const Reader& reader, const TomlNode& time, ProcessSpec& spec) {
-  spec.time = read_value(reader, time, "process.time", true);
-}
+struct TimeValue {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, device::ProgramValue& value) {
+    value = read_value(reader, node, what, true);
+  }
+};
 
 void read_process_metrics(const Reader& reader, const TomlNode& metrics, ProcessSpec& spec) {
   const auto read_metric = [&](const TomlNode& node, const std::string& what) {
@@ -205,23 +209,9 @@ void read_prefix(const Reader& reader, const TomlNode& node, ProcessSpec& spec) 
   spec.exec_prefix.at = reader.document.at(node.at);
 }
 
-void read_folder(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
-  spec.folder = reader.existing_directory(node, "process.folder");
-}
-
 void read_outputs(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
   for (const TomlNode& item : reader.array(node, "process.outputs").items)
     spec.outputs.push_back((spec.folder / reader.text(item, "process.outputs")).lexically_normal());
-}
-
-void read_environment(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
-  for (const TomlNode& item : reader.array(node, "process.environment").items)
-    spec.environment.push_back(reader.text(item, "process.environment"));
-}
-
-void read_expect(const Reader& reader, const TomlNode& node, ProcessSpec& spec) {
-  check_regex(reader, node, "process.expect");
-  spec.expect = reader.text(node, "process.expect");
 }
 
 std::vector<std::string> device_words() { return device::backends_of(device::SourceKind::cuda_cpp); }
@@ -313,11 +303,11 @@ void read_main_command(const Reader& reader, const TomlNode& process, bool shell
 
 constexpr auto process_section = section<ProcessSpec>(
     "[process]", read_apart("build"), read_apart("run"), read_apart("serve"), read_apart("check"), read_apart("shell"),
-    read_by("exec_prefix", &read_prefix), read_by("folder", &read_folder), read_by("sources", &read_sources),
-    read_by("outputs", &read_outputs), read_by("environment", &read_environment),
+    read_by("exec_prefix", &read_prefix), key("folder", &ProcessSpec::folder, forms::Directory()),
+    read_by("sources", &read_sources), read_by("outputs", &read_outputs), key("environment", &ProcessSpec::environment),
     key("env", &ProcessSpec::env, Environment()), key("build_env", &ProcessSpec::build_env, Environment()),
-    read_by("time", &read_process_time), read_by("metrics", &read_process_metrics), read_by("expect", &read_expect),
-    key("device", &ProcessSpec::device, forms::Choice{&device_words}),
+    key("time", &ProcessSpec::time, TimeValue()), read_by("metrics", &read_process_metrics),
+    key("expect", &ProcessSpec::expect, Regex()), key("device", &ProcessSpec::device, forms::Choice{&device_words}),
     key("timeout_s", &ProcessSpec::timeout_s, forms::Number{0.001, 1e6}),
     key("start_timeout_s", &ProcessSpec::start_timeout_s, forms::Number{0.001, 1e6}));
 

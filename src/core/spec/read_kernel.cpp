@@ -1,22 +1,17 @@
-// [kernel], [launch] and [[steps]]: the source, and the threads that run it.
+// [kernel], [launch], [[steps]] and [[args]]: the source, the threads that run it, and the arguments that it takes.
 #include <algorithm>
 #include <array>
 
 #include "base/named.hpp"
+#include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/spec/reader.hpp"
+#include "core/space/value.hpp"
 #include "core/spec/section.hpp"
+#include "core/spec/template_text.hpp"
 
 namespace xtune::spec {
 
 namespace {
-
-/// A list of texts.
-struct Options {
-  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::vector<Text>& texts) {
-    for (const TomlNode& item : reader.array(node, what).items) texts.push_back(reader.placed_text(item, what));
-  }
-};
 
 /// "options_<backend>" for each backend that compiles CUDA C++.
 struct BackendOptions : OtherKey<std::nullptr_t> {
@@ -27,7 +22,7 @@ struct BackendOptions : OtherKey<std::nullptr_t> {
   static void read_toml(const Reader& reader, const TomlNode& table, const std::string& prefix, KernelSpec& spec) {
     for (const std::string& backend : device::backends_of(device::SourceKind::cuda_cpp))
       if (const TomlNode* const node = table.find("options_" + backend))
-        Options::read(reader, *node, prefix + "options_" + backend, spec.backend_options[backend]);
+        forms::Texts::read(reader, *node, prefix + "options_" + backend, spec.backend_options[backend]);
   }
 };
 
@@ -45,11 +40,6 @@ void read_name(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
   spec.entry = reader.placed_text(node, "kernel.name");
 }
 
-void read_include_dirs(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
-  for (const TomlNode& item : reader.array(node, "kernel.include_dirs").items)
-    spec.include_dirs.push_back(reader.existing_directory(item, "kernel.include_dirs"));
-}
-
 // A file, or the directory of a store.
 void read_recording(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
   const std::filesystem::path path = spec.recording =
@@ -61,35 +51,27 @@ void read_recording(const Reader& reader, const TomlNode& node, KernelSpec& spec
 }
 
 // ISO C++20, tables 5 and 6 [lex.key]; without identifiers that have a meaning only in some contexts.
-constexpr std::array keywords{
-    "alignas",   "alignof",  "and",        "and_eq",    "asm",          "auto",          "bitand",
-    "bitor",     "bool",     "break",      "case",      "catch",        "char",          "char16_t",
-    "char32_t",  "char8_t",  "class",      "co_await",  "co_return",    "co_yield",      "compl",
-    "concept",   "const",    "const_cast", "consteval", "constexpr",    "constinit",     "continue",
-    "decltype",  "default",  "delete",     "do",        "double",       "dynamic_cast",  "else",
-    "enum",      "explicit", "export",     "extern",    "false",        "float",         "for",
-    "friend",    "goto",     "if",         "inline",    "int",          "long",          "mutable",
-    "namespace", "new",      "noexcept",   "not",       "not_eq",       "nullptr",       "operator",
-    "or",        "or_eq",    "private",    "protected", "public",       "register",      "requires",
-    "return",    "short",    "signed",     "sizeof",    "static",       "static_assert", "static_cast",
-    "struct",    "switch",   "template",   "this",      "thread_local", "throw",         "true",
-    "try",       "typedef",  "typeid",     "typename",  "union",        "unsigned",      "using",
-    "virtual",   "void",     "volatile",   "wchar_t",   "while",        "xor",           "xor_eq",
-};
+constexpr std::string_view keywords =
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
+    "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
+    "default "
+    "delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long "
+    "mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register requires "
+    "return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true "
+    "try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq";
 
 // CUDA C++ Programming Guide, "Built-in Variables" and "Built-in Vector Types"; HIP has the same. x, y and z are the
 // members of each of them.
-constexpr std::array builtins{"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize",
-                              "dim3",      "uint3",    "x",        "y",       "z"};
+constexpr std::string_view builtins = "threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 x y z";
 
 // CUDA C++ Programming Guide, "Execution Space Specifiers" and the memory space specifiers.
-constexpr std::array specifiers{"__global__",   "__device__",      "__host__",          "__shared__",
-                                "__constant__", "__managed__",     "__launch_bounds__", "__restrict__",
-                                "__noinline__", "__forceinline__", "__syncthreads"};
+constexpr std::string_view specifiers =
+    "__global__ __device__ __host__ __shared__ __constant__ __managed__ __launch_bounds__ __restrict__ __noinline__ "
+    "__forceinline__ __syncthreads";
 
-template <class Names>
-bool contains(const Names& names, std::string_view name) noexcept {
-  return std::find(names.begin(), names.end(), name) != names.end();
+bool contains(std::string_view words, std::string_view name) {
+  const std::vector<std::string> list = base::split(words, ' ');
+  return std::ranges::find(list, name) != list.end();
 }
 
 // A compile-time parameter is a macro while the kernel's source and the vendor's headers are compiled.
@@ -114,6 +96,9 @@ void refuse_control_characters(const Reader& reader, const TomlNode& node, const
 
 /// The text of the source. Its place is the spec's file, whose lines compilers' messages name.
 void read_code(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
+  if (!spec.source.empty())
+    reader.fail(node.key_at,
+                "kernel.code and kernel.source exclude each other: the source is in the spec or in a file");
   spec.code = reader.placed_text(node, "kernel.code");
   if (spec.code->text.find_first_not_of(" \t\r\n") == std::string::npos)
     reader.fail(node.at, "kernel.code is empty: give the kernel's source, or name its file with source");
@@ -125,23 +110,18 @@ void read_code(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
   spec.source_at = reader.document.at(node.at);
 }
 
-void read_source_code(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
-  if (!spec.source.empty())
-    reader.fail(node.key_at,
-                "kernel.code and kernel.source exclude each other: the source is in the spec or in a file");
-  read_code(reader, node, spec);
-}
-
 void read_source_file(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
   spec.source = reader.existing_file(node, "kernel.source");
   spec.source_at = reader.document.at(node.at);
 }
 
-void read_entry(const Reader& reader, const TomlNode& node, KernelSpec& spec) {
-  if (reader.text(node, "kernel.entry").empty())
-    reader.fail(node.at, "kernel.entry is empty: give the name of the __global__ function");
-  spec.entry = reader.expression(node, "kernel.entry");
-}
+/// The name of a __global__ function, or a template-id.
+struct Entry {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, Text& entry) {
+    entry = reader.placed_text(node, what);
+    if (entry.text.empty()) reader.fail(node.at, what + " is empty: give the name of the __global__ function");
+  }
+};
 
 void read_defines(const Reader& reader, const TomlNode& defines, KernelSpec& spec) {
   spec.defines = reader.named_texts(defines, "kernel.defines");
@@ -161,26 +141,17 @@ void read_backend(const Reader& reader, const TomlNode& node, KernelSpec& spec) 
 
 constexpr auto kernel_section = section<KernelSpec>(
     "[kernel]", read_by("name", &read_name, "[kernel] has no name, by which the store knows the kernel"),
-    read_by("source", &read_source_file), read_by("code", &read_source_code), read_by("entry", &read_entry),
-    key("options", &KernelSpec::options, Options()), BackendOptions{"options_", {}, {}},
-    read_by("defines", &read_defines), read_by("include_dirs", &read_include_dirs),
+    read_by("source", &read_source_file), read_by("code", &read_code), key("entry", &KernelSpec::entry, Entry()),
+    key("options", &KernelSpec::options, forms::Texts()), BackendOptions{"options_", {}, {}},
+    read_by("defines", &read_defines), key("include_dirs", &KernelSpec::include_dirs, forms::Directory()),
     key("compile_timeout_s", &KernelSpec::compile_timeout_s, forms::Number{0.001, 1e6}),
     read_by("backend", &read_backend), read_by("recording", &read_recording), read_apart("args"));
 
-void read_step_entry(const Reader& reader, const TomlNode& node, StepSpec& step) {
-  if (reader.text(node, "entry").empty())
-    reader.fail(node.at, "entry is empty: give the name of the __global__ function");
-  step.entry = reader.expression(node, "entry");
-}
-
-void read_step_args(const Reader& reader, const TomlNode& node, StepSpec& step) {
-  step.args = read_argument_names(reader, node, "args");
-}
-
 constexpr auto steps_section = section<StepSpec>(
     "[[steps]]",
-    read_by("entry", &read_step_entry, "[[steps]] has no entry, the name of the __global__ function to launch"),
-    key("when", &StepSpec::when), keys_of(launch_section), read_by("args", &read_step_args));
+    required("entry", &StepSpec::entry, "[[steps]] has no entry, the name of the __global__ function to launch",
+             Entry()),
+    key("when", &StepSpec::when), keys_of(launch_section), key("args", &StepSpec::args, forms::Arguments()));
 
 StepSpec read_step(const Reader& reader, const TomlNode& node) {
   StepSpec step;
@@ -209,9 +180,225 @@ void refuse_beside_steps(const Reader& reader, const TomlNode& steps) {
                          "the reference kernel has no launch: with [[steps]], give it its own grid and block");
 }
 
+// [[args]]: the arguments in the kernel's order, and their element types, which the problem may choose.
+
+/// "unknown word 'f31' (did you mean 'f32'?); one of f16, ...".
+std::string unknown_dtype(const std::string& word) {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(DType::c128); ++i) names.emplace_back(to_string(static_cast<DType>(i)));
+  return "unknown word '" + word + "'" + did_you_mean_dtype(word) + "; one of " + joined(names);
+}
+
+/// Problems that differ in a number answer for each other; those of different types must not.
+void check_deciding_name(const Reader& reader, const CompiledText& text, const std::string& name,
+                         const std::string& what) {
+  const Bindings& problem = reader.spec.cases.front();
+  const auto value = problem.find(name);
+  const Location& at = text.source().at;
+  if (value == problem.end())
+    reader.document.fail(at, what + ": '" + name + "' is not a name of [problem], and only these may decide on a type");
+  if (std::holds_alternative<std::int64_t>(value->second) || std::holds_alternative<double>(value->second))
+    reader.document.fail(at, what + ": '" + name +
+                                 "' is a number, and problems that differ in numbers may answer for each other: decide "
+                                 "on a type by a text or a boolean");
+}
+
+void forbid(const Reader& reader, const TomlNode& item, const std::vector<std::string>& keys, const std::string& what) {
+  for (const std::string& key : keys)
+    if (const TomlNode* node = item.find(key)) reader.fail(node->key_at, what + " has no " + key);
+}
+
+void read_shape(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const TomlNode* const shape = item.find("shape");
+  if (shape == nullptr)
+    reader.fail(item.at, std::string("the ") + kind_words.of(arg.kind) + " '" + arg.name +
+                             "' has no shape (a scalar has value = ... instead)");
+  arg.shape = reader.expressions(*shape, "shape");
+  constexpr std::size_t max_dimensions = 8;
+  if (arg.shape.empty() || arg.shape.size() > max_dimensions)
+    reader.fail(shape->at, "shape: expected 1 to 8 dimensions, got " + std::to_string(arg.shape.size()));
+}
+
+/// fill = { integers = [0, "ROWS"] }
+void read_integers(const Reader& reader, const TomlNode& fill, ArgSpec& arg) {
+  reader.check_keys(fill, "fill", {"integers"});
+  const TomlNode* const integers = fill.find("integers");
+  if (integers == nullptr) reader.fail(fill.at, "fill: expected a word or { integers = [first, end] }");
+  arg.integers = reader.expressions(*integers, "integers");
+  if (arg.integers.size() != 2)
+    reader.fail(integers->at, "integers: expected the first integer and the one after the last, such as [0, 10], got " +
+                                  std::to_string(arg.integers.size()) + " values");
+  for (const Bindings& problem : reader.spec.cases)
+    if (const DType type = dtype_of(arg, problem); is_floating(type) || type == DType::boolean)
+      reader.fail(integers->key_at, "integers: '" + arg.name + "' is " + to_string(type) +
+                                        ", and only an integer type has such a fill (fill = \"integer\" fills every "
+                                        "type with small integers)");
+}
+
+void read_contents(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const TomlNode* const fill = item.find("fill");
+  const TomlNode* const file = item.find("file");
+  if (fill != nullptr && file != nullptr) reader.fail(file->key_at, "fill and file exclude each other");
+  if (fill != nullptr && fill->is_table())
+    read_integers(reader, *fill, arg);
+  else if (fill != nullptr)
+    arg.fill = reader.word(*fill, "fill", fill_words);
+  if (file == nullptr) return;
+  if (arg.role == ArgRole::out)
+    reader.fail(file->key_at,
+                "'" + arg.name +
+                    "' is an output, so its contents before the launch are never used: role = \"inout\" reads a file");
+  arg.file = reader.existing_file(*file, "file");
+}
+
+void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  if (const TomlNode* value = item.find("value"))
+    reader.fail(value->key_at,
+                "the buffer '" + arg.name + "' has no value: a scalar has one, and no shape, role, fill or file");
+  forbid(reader, item, {"symbol"}, "the buffer '" + arg.name + "'");
+  read_shape(reader, item, arg);
+  if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
+  const TomlNode* const zero = item.find("zero");
+  if (arg.role != ArgRole::scratch) {
+    if (zero != nullptr)
+      reader.fail(zero->key_at, "zero is for buffers with role = \"scratch\": fill = \"zero\" makes an input of zeros");
+    return read_contents(reader, item, arg);
+  }
+  forbid(reader, item, {"fill", "file"}, "the scratch buffer '" + arg.name + "', whose contents are never used,");
+  if (zero != nullptr && reader.boolean(*zero, "zero")) arg.fill = Fill::zero;
+}
+
+void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const std::string what = "the constant '" + arg.name + "'";
+  if (reader.spec.for_kokkos())
+    reader.fail(item.find("kind")->at, what + ": a Kokkos unit has no variables that xtune fills; give it a buffer");
+  forbid(reader, item, {"role", "zero"}, what);
+  if (const TomlNode* symbol = item.find("symbol")) {
+    arg.symbol = reader.placed_text(*symbol, "symbol");
+    if (arg.symbol->text.empty()) reader.fail(symbol->at, "symbol is empty: give the variable's name in the source");
+  }
+  const TomlNode* const value = item.find("value");
+  if (value == nullptr) {
+    read_shape(reader, item, arg);
+    return read_contents(reader, item, arg);
+  }
+  forbid(reader, item, {"shape", "fill", "file"}, what + ", which has a value,");
+  arg.value = reader.expression(*value, "value");
+}
+
+void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  forbid(reader, item, {"shape", "fill", "file", "role", "symbol", "zero"}, "the scalar '" + arg.name + "'");
+  const TomlNode* const value = item.find("value");
+  if (value == nullptr) reader.fail(item.at, "the scalar '" + arg.name + "' has no value");
+  arg.value = reader.expression(*value, "value");
+}
+
+constexpr auto outside_words = base::enum_words<bool>("zero", "nan");
+/// The keys that only tensor maps have.
+constexpr auto tensor_map_section = section<TensorMapSpec>(
+    "kind = \"tensor_map\"", key("of", &TensorMapSpec::of), key("box", &TensorMapSpec::box),
+    key("strides", &TensorMapSpec::strides), key("element_strides", &TensorMapSpec::element_strides),
+    key("swizzle", &TensorMapSpec::swizzle), key("l2_promotion", &TensorMapSpec::l2_promotion),
+    key("interleave", &TensorMapSpec::interleave),
+    key("outside", &TensorMapSpec::nan_outside, forms::Word{outside_words}));
+
+/// The type of the elements follows when all arguments are read.
+void read_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const std::string what = "the tensor map '" + arg.name + "'";
+  if (reader.spec.for_kokkos())
+    reader.fail(item.find("kind")->at, what + ": a Kokkos unit takes no tensor maps; give it the buffer");
+  forbid(reader, item, {"value", "fill", "file", "role", "symbol", "zero"}, what);
+  TensorMapSpec& map = arg.map.emplace();
+  if (item.find("of") == nullptr) reader.fail(item.at, what + " has no of: name the buffer that it describes");
+  if (item.find("box") == nullptr)
+    reader.fail(item.at, what + " has no box: the elements that one copy takes, in the order of the shape");
+  tensor_map_section.read_keys(reader, item, "", map);
+  if (const TomlNode* shape = item.find("shape")) map.shape = reader.expressions(*shape, "shape");
+  const TomlNode* const dtype = item.find("dtype");
+  map.tf32 = dtype != nullptr && dtype->value == Value(std::string("tf32"));
+  if (map.tf32)
+    arg.dtype = DType::f32;
+  else if (dtype != nullptr)
+    arg.dtype = read_dtype(reader, *dtype, "dtype", arg.dtype_text);
+}
+
+/// After all arguments are read, because a map may stand before its buffer.
+void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const TensorMapSpec& map = *arg.map;
+  std::vector<std::string> buffers;
+  for (const ArgSpec& each : reader.spec.args)
+    if (each.kind == ArgKind::buffer) buffers.push_back(each.name);
+  const TomlNode& at = *item.find("of");
+  if (std::find(buffers.begin(), buffers.end(), map.of) == buffers.end())
+    reader.fail(at.at, "of: '" + map.of + "' is not a buffer among [[args]]" + base::did_you_mean(map.of, buffers));
+  const ArgSpec& of = *base::find_named(reader.spec.args, map.of);
+  const TomlNode* const dtype = item.find("dtype");
+  if (dtype == nullptr) {
+    arg.dtype = of.dtype;
+    arg.dtype_text = of.dtype_text;
+  }
+  for (const Bindings& problem : reader.spec.cases)
+    if (map.shape.empty() && size_of(dtype_of(arg, problem)) != size_of(dtype_of(of, problem)))
+      reader.fail(dtype->at, std::string("dtype: elements of ") + to_string(dtype_of(arg, problem)) +
+                                 " have another size than those of '" + of.name + "', " +
+                                 to_string(dtype_of(of, problem)) + ": give the shape in elements of this type");
+  const std::size_t rank = map.shape.empty() ? of.shape.size() : map.shape.size();
+  constexpr std::size_t max_rank = 5;
+  if (rank > max_rank)
+    reader.fail(item.at, "the tensor map '" + arg.name + "' has " + std::to_string(rank) +
+                             " dimensions, and at most 5 are allowed: give it its own shape");
+  const auto check_length = [&](const char* key, std::size_t length) {
+    const TomlNode* const node = item.find(key);
+    const std::size_t got = node == nullptr ? length : node->is_array() ? node->items.size() : 1;
+    if (got != length)
+      reader.fail(node->at, std::string(key) + ": expected " + std::to_string(length) + ", one for each dimension" +
+                                (key == std::string("strides") ? " but the last" : "") + ", got " +
+                                std::to_string(got));
+  };
+  check_length("box", rank);
+  check_length("element_strides", rank);
+  check_length("strides", rank - 1);
+}
+
+/// Which of them an argument has depends on its kind.
+constexpr auto args_section = section<ArgSpec>(
+    "[[args]]", read_apart("name"), read_apart("kind"), read_apart("dtype"), read_apart("shape"), read_apart("role"),
+    read_apart("zero"), read_apart("fill"), read_apart("file"), read_apart("value"), read_apart("symbol"));
+
+ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
+  const TomlNode* const kind = reader.table(item, "[[args]]").find("kind");
+  // What has a value and nothing that a buffer has is a scalar, also if it does not say so.
+  const auto has = [&](const char* key) { return item.find(key) != nullptr; };
+  const bool is_scalar = has("value") && !has("shape") && !has("role") && !has("fill") && !has("file");
+  ArgSpec arg;
+  arg.at = reader.document.at(item.at);
+  arg.kind = kind != nullptr ? reader.word(*kind, "kind", kind_words) : is_scalar ? ArgKind::scalar : ArgKind::buffer;
+  std::vector<std::string> keys = args_section.names();
+  for (const std::string& key : tensor_map_section.names())
+    if (arg.kind == ArgKind::tensor_map)
+      keys.push_back(key);
+    else if (const TomlNode* node = item.find(key))
+      reader.fail(node->key_at, "only a tensor map has '" + key + "': add kind = \"tensor_map\", or remove it");
+  reader.check_keys(item, "[[args]]", keys);
+  const TomlNode* const name = item.find("name");
+  if (name == nullptr) reader.fail(item.at, "[[args]] has no name");
+  arg.name = reader.text(*name, "name");
+  reader.check_identifier(name->at, arg.name, "argument");
+  if (const ArgSpec* earlier = base::find_named(reader.spec.args, arg.name))
+    reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier->at.line));
+  if (arg.kind == ArgKind::tensor_map) return read_tensor_map(reader, item, arg), arg;
+  const TomlNode* const dtype = item.find("dtype");
+  if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
+  arg.dtype = read_dtype(reader, *dtype, "dtype", arg.dtype_text);
+  (arg.kind == ArgKind::scalar     ? read_scalar
+   : arg.kind == ArgKind::constant ? read_constant
+                                   : read_buffer)(reader, item, arg);
+  return arg;
+}
+
 }  // namespace
 
-std::string_view reserved_meaning(std::string_view name) noexcept {
+std::string_view reserved_meaning(std::string_view name) {
   if (contains(keywords, name)) return "a word of C++";
   if (contains(builtins, name)) return "a built-in name of CUDA and HIP";
   if (contains(specifiers, name)) return "a word of CUDA and HIP";
@@ -230,9 +417,7 @@ void read_kernel(Reader& reader) {
   if (kernel == nullptr) reader.fail({1, 1}, "the spec has no table [kernel], which gives at least the name");
   kernel_section.read_toml(reader, *kernel, "kernel.", spec);
   const TomlNode* const launch = reader.document.root().find("launch");
-  if (launch != nullptr) {
-    launch_section.read_toml(reader, *launch, "launch.", reader.spec.launch);
-  }
+  if (launch != nullptr) launch_section.read_toml(reader, *launch, "launch.", reader.spec.launch);
   if (spec.source.empty()) return;
   check_parameter_names(reader);
   if (reader.spec.for_kokkos()) {
@@ -262,12 +447,92 @@ void read_steps(Reader& reader) {
 
 std::vector<StepSpec> steps_of(const Spec& spec) {
   if (!spec.steps.empty()) return spec.steps;
-  StepSpec only;
-  only.entry = spec.kernel.entry;
-  only.launch = spec.launch;
-  only.args = spec.kernel.args;
-  return {only};
+  return {{spec.kernel.entry, {}, spec.launch, spec.kernel.args, {}}};
 }
 
-SectionKeys keys_of_kernel() { return {kernel_section.titled(), launch_section.titled(), steps_section.titled()}; }
+DType dtype_in(const std::optional<Text>& text, DType dtype, const Bindings& problem) {
+  if (!text) return dtype;
+  const std::string word = expand(*text, [&](std::string_view name) { return space::find_value(problem, name); });
+  if (const auto found = dtype_from_string(word)) return *found;
+  throw TextError(*text, text->at, unknown_dtype(word));
+}
+
+DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& what, std::optional<Text>& text) {
+  text.reset();
+  const std::string word = reader.text(node, what);
+  if (const auto dtype = dtype_from_string(word)) return *dtype;
+  if (word.find('{') == std::string::npos) reader.fail(node.at, what + ": " + unknown_dtype(word));
+  text = reader.placed_text(node, what);
+  try {
+    const CompiledText compiled = CompiledText::template_text(*text);
+    for (const std::string& name : compiled.names()) check_deciding_name(reader, compiled, name, what);
+    for (const Bindings& problem : reader.spec.cases) dtype_in(text, DType::f32, problem);
+  } catch (const TextError& error) {
+    reader.document.fail(error.at, what + ": " + error.message);
+  }
+  return dtype_in(text, DType::f32, reader.spec.cases.front());
+}
+
+std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNode& node, const std::string& what) {
+  const std::vector<ArgSpec>& args = reader.spec.args;
+  std::vector<std::string> known;
+  for (const ArgSpec& arg : args)
+    if (arg.kind != ArgKind::constant) known.push_back(arg.name);
+  std::vector<std::size_t> numbers;
+  for (const TomlNode& item : reader.array(node, what).items) {
+    const std::string name = reader.text(item, what);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      reader.fail(item.at, what + ": '" + name + "' is not an argument in [[args]]" + base::did_you_mean(name, known));
+    numbers.push_back(static_cast<std::size_t>(base::find_named(args, name) - args.data()));
+  }
+  return numbers;
+}
+
+void check_arguments_used(const Reader& reader) {
+  const Spec& spec = reader.spec;
+  std::vector<std::size_t> used;
+  for (const StepSpec& step : steps_of(spec)) {
+    if (!step.args) return;  // takes all
+    used.insert(used.end(), step.args->begin(), step.args->end());
+  }
+  const ReferenceSpec& reference = spec.validate.reference;
+  if (reference.args) used.insert(used.end(), reference.args->begin(), reference.args->end());
+  const auto is_used = [&](const ArgSpec& arg) {
+    const auto number = static_cast<std::size_t>(&arg - spec.args.data());
+    return std::find(used.begin(), used.end(), number) != used.end();
+  };
+  for (const ArgSpec& arg : spec.args) {
+    const bool mapped = std::any_of(spec.args.begin(), spec.args.end(), [&](const ArgSpec& other) {
+      return other.map && other.map->of == arg.name && is_used(other);
+    });
+    // Builtins, commands and files read inputs by their names.
+    const bool read = arg.kind == ArgKind::buffer && is_input(arg.role) &&
+                      reference.kind != ReferenceSpec::Kind::none && reference.kind != ReferenceSpec::Kind::kernel;
+    if (arg.kind == ArgKind::constant || is_used(arg) || mapped || read) continue;
+    reader.document.fail(arg.at, "the argument '" + arg.name + "' is " +
+                                     (spec.kernel.args ? "not in kernel.args" : "in the args of no step") +
+                                     ", and no tensor map or reference uses it: add it there, or remove it");
+  }
+}
+
+void read_args(Reader& reader) {
+  const TomlNode* const args = reader.document.root().find("args");
+  if (args != nullptr) {
+    if (!args->is_array()) reader.wrong_type(*args, "args", "an array of tables, [[args]]");
+    for (const TomlNode& item : args->items) reader.spec.args.push_back(read_arg(reader, item));
+    if (const TomlNode* names = reader.document.root().find("kernel")->find("args"))
+      reader.spec.kernel.args = read_argument_names(reader, *names, "kernel.args");
+    for (std::size_t i = 0; i < args->items.size(); ++i)
+      if (reader.spec.args[i].map) connect_tensor_map(reader, args->items[i], reader.spec.args[i]);
+  }
+  if (!reader.spec.kernel.source.empty() && reader.spec.args.empty())
+    reader.fail(reader.document.root().find("kernel")->at,
+                "the spec has a source but no [[args]]: list what the kernel is called with");
+}
+
+SectionKeys keys_of_kernel() {
+  return {kernel_section.titled(), launch_section.titled(), steps_section.titled(), args_section.titled(),
+          tensor_map_section.titled()};
+}
+
 }  // namespace xtune::spec

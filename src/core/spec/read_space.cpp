@@ -8,7 +8,6 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/space/value.hpp"
-#include "core/spec/configs_csv.hpp"
 #include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
 #include "system/files.hpp"
@@ -45,73 +44,60 @@ std::string literal(const Value& value) {
   return quoted + "'";
 }
 
-/// Reads one group: its parameters, and the constraint that ties them.
-class GroupReader {
- public:
-  GroupReader(Reader& reader, Position at, const std::string& key)
-      : reader_(reader), at_(at), names_(parameter_names(key)) {}
+/// A further value of a parameter, of the type of those before it.
+Value next_value(const Reader& reader, const TomlNode& node, const std::string& name,
+                 const std::vector<Value>& values) {
+  Value value = reader.scalar(node, name);
+  if (!values.empty() && value.index() != values.front().index())
+    reader.fail(node.at, name + " mixes " + space::type_name(values.front()) + " and " + space::type_name(value) +
+                             " values: write all of them as one type");
+  return value;
+}
 
-  std::vector<space::Parameter> read(const TomlNode& node) {
-    for (const std::string& name : names_) parameters_.push_back({name, {}, true});
-    const TomlNode* rows = &node;
-    if (node.is_table()) {
-      reader_.check_keys(node, "the values of " + title(), {"values", "compile_time"});
-      rows = node.find("values");
-      if (rows == nullptr) reader_.fail(node.at, title() + " has no values");
-      if (const TomlNode* compile_time = node.find("compile_time"))
-        for (space::Parameter& parameter : parameters_)
-          parameter.compile_time = reader_.boolean(*compile_time, title() + ".compile_time");
-    }
-    if (reader_.array(*rows, title()).items.empty()) reader_.fail(rows->at, title() + " has an empty list of rows");
-    for (const TomlNode& row : rows->items) {
-      read_row(row);
-      if (constraint_.size() > max_text)
-        reader_.fail(row.at, title() + " has too many rows: up to this one they take 64 KiB as an expression. " +
-                                 "List the configurations with [space] configs instead");
-    }
-    return parameters_;
+/// "A == 1 and B == 2", for a row of a group, whose values are added to the parameters.
+std::string read_row(const Reader& reader, const TomlNode& row, const std::string& title,
+                     std::vector<space::Parameter>& parameters) {
+  if (!row.is_array() || row.items.size() != parameters.size())
+    reader.fail(row.at, title + ": expected a list of " + std::to_string(parameters.size()) +
+                            " values, one for each name, got " +
+                            (row.is_array() ? "one of " + std::to_string(row.items.size()) : kind_name(row.kind)));
+  std::string text;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    auto& [name, values, compile_time] = parameters[i];
+    const Value value = next_value(reader, row.items[i], name, values);
+    text += (text.empty() ? "" : " and ") + name + " == " + literal(value);
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
   }
+  return text;
+}
 
-  /// "(A == 1 and B == 2) or (A == 3 and B == 4)", at the place of the key.
-  Text constraint() const { return {constraint_, reader_.document.at(at_)}; }
-
- private:
-  std::string title() const { return "\"" + joined(names_) + "\""; }
-
-  void read_row(const TomlNode& row) {
-    if (!row.is_array() || row.items.size() != names_.size())
-      reader_.fail(row.at, title() + ": expected a list of " + std::to_string(names_.size()) +
-                               " values, one for each name, got " +
-                               (row.is_array() ? "one of " + std::to_string(row.items.size()) : kind_name(row.kind)));
-    std::string text;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      Value value = reader_.scalar(row.items[i], names_[i]);
-      std::vector<Value>& values = parameters_[i].values;
-      if (!values.empty() && value.index() != values.front().index())
-        reader_.fail(row.items[i].at, names_[i] + " mixes " + space::type_name(values.front()) + " and " +
-                                          space::type_name(value) + " values: write all of them as one type");
-      text += (text.empty() ? "" : " and ") + names_[i] + " == " + literal(value);
-      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(std::move(value));
-    }
-    if (!rows_.insert(text).second) reader_.fail(row.at, title() + " has this row twice");
-    constraint_ += (constraint_.empty() ? "(" : " or (") + text + ")";
+/// Parameters whose values belong together. Adds the constraint that ties them, at the place of the key: "(A == 1 and
+/// B == 2) or (A == 3 and B == 4)".
+void read_param_group(Reader& reader, const TomlNode& node, std::vector<space::Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const space::Parameter& parameter : parameters) names.push_back(parameter.name);
+  const std::string title = "\"" + joined(names) + "\"";
+  const TomlNode* rows = &node;
+  if (node.is_table()) {
+    reader.check_keys(node, "the values of " + title, {"values", "compile_time"});
+    rows = node.find("values");
+    if (rows == nullptr) reader.fail(node.at, title + " has no values");
+    if (const TomlNode* compile_time = node.find("compile_time"))
+      for (space::Parameter& parameter : parameters)
+        parameter.compile_time = reader.boolean(*compile_time, title + ".compile_time");
   }
-
-  Reader& reader_;
-  Position at_;
-  std::vector<std::string> names_;
-  std::vector<space::Parameter> parameters_;
-  std::set<std::string> rows_;
-  std::string constraint_;
-};
-
-/// Parameters whose values belong together. Adds the constraint that ties them.
-std::vector<space::Parameter> read_param_group(Reader& reader, Position at, const std::string& key,
-                                               const TomlNode& node) {
-  GroupReader group(reader, at, key);
-  std::vector<space::Parameter> parameters = group.read(node);
-  reader.spec.constraints.push_back(group.constraint());
-  return parameters;
+  if (reader.array(*rows, title).items.empty()) reader.fail(rows->at, title + " has an empty list of rows");
+  std::set<std::string> seen;
+  std::string constraint;
+  for (const TomlNode& row : rows->items) {
+    const std::string text = read_row(reader, row, title, parameters);
+    if (!seen.insert(text).second) reader.fail(row.at, title + " has this row twice");
+    constraint += (constraint.empty() ? "(" : " or (") + text + ")";
+    if (constraint.size() > max_text)
+      reader.fail(row.at, title + " has too many rows: up to this one they take 64 KiB as an expression. " +
+                              "List the configurations with [space] configs instead");
+  }
+  reader.spec.constraints.push_back({constraint, reader.document.at(node.key_at)});
 }
 
 constexpr std::size_t max_values = 1'000'000;
@@ -126,10 +112,7 @@ std::vector<Value> listed_values(const Reader& reader, const TomlNode& node, con
     if (item.is_array())
       reader.fail(item.at, name + " has a list as a value: name the parts of the lists, as in \"" + name + "_0, " +
                                name + "_1\" = [[128, 64], [64, 64]]");
-    Value value = reader.scalar(item, name);
-    if (!values.empty() && value.index() != values.front().index())
-      reader.fail(item.at, name + " mixes " + space::type_name(values.front()) + " and " + space::type_name(value) +
-                               " values: write all of them as one type");
+    Value value = next_value(reader, item, name, values);
     if (!seen.insert(value).second)
       reader.fail(item.at, name + " has the value " + space::shown_text(value) + " twice");
     values.push_back(std::move(value));
@@ -144,11 +127,8 @@ std::vector<Value> powers_of_two(const Reader& reader, const TomlNode& node, con
     reader.fail(node.find("min")->at,
                 name + ".min = " + std::to_string(min) + " is not a power of two, which scale = \"pow2\" needs");
   std::vector<Value> values;
-  for (std::int64_t value = min; value <= max; value *= 2) {
-    values.emplace_back(value);
-    if (value > max / 2) break;
-  }
-  if (values.empty()) reader.fail(node.at, name + " is an empty range: min is greater than max");
+  for (std::uint64_t value = static_cast<std::uint64_t>(min); value <= static_cast<std::uint64_t>(max); value *= 2)
+    values.emplace_back(static_cast<std::int64_t>(value));
   return values;
 }
 
@@ -158,8 +138,7 @@ std::vector<Value> integer_steps(const Reader& reader, const TomlNode& node, con
   const std::int64_t max = reader.integer(*node.find("max"), name + ".max", lowest, -lowest);
   const TomlNode* const step_node = node.find("step");
   const std::int64_t step = step_node == nullptr ? 1 : reader.integer(*step_node, name + ".step", 1, -lowest);
-  if (min > max) reader.fail(node.at, name + " is an empty range: min is greater than max");
-  if (static_cast<std::uint64_t>(max - min) / static_cast<std::uint64_t>(step) >= max_values)
+  if (max >= min && static_cast<std::uint64_t>(max - min) / static_cast<std::uint64_t>(step) >= max_values)
     reader.fail(node.at, name + " has more than 1000000 values");
   std::vector<Value> values;
   for (std::int64_t value = min; value <= max; value += step) values.emplace_back(value);
@@ -172,32 +151,34 @@ std::vector<Value> float_steps(const Reader& reader, const TomlNode& node, const
   const double min = reader.number(*node.find("min"), name + ".min", lowest);
   const double max = reader.number(*node.find("max"), name + ".max", lowest);
   const double step = reader.number(*node.find("step"), name + ".step", std::numeric_limits<double>::min());
-  if (min > max) reader.fail(node.at, name + " is an empty range: min is greater than max");
+  if (min > max) return {};
   const double count = std::floor((max - min) / step * (1 + 1e-12)) + 1;  // 0.3 is three steps of 0.1, despite rounding
   if (!(count <= static_cast<double>(max_values))) reader.fail(node.at, name + " has more than 1000000 values");
   std::vector<Value> values;
-  for (int i = 0; i < static_cast<int>(count); ++i) values.emplace_back(min + i * step);
-  for (std::size_t i = 1; i < values.size(); ++i)
-    if (values[i] == values[i - 1]) reader.fail(node.at, name + ".step is too small for floats of this size");
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    values.emplace_back(min + i * step);
+    if (i > 0 && values[static_cast<std::size_t>(i)] == values[static_cast<std::size_t>(i) - 1])
+      reader.fail(node.at, name + ".step is too small for floats of this size");
+  }
   return values;
 }
 
 std::vector<Value> range_values(const Reader& reader, const TomlNode& node, const std::string& name) {
   reader.check_keys(node, "the range of " + name, {"min", "max", "step", "scale", "compile_time"});
-  for (const char* key : {"min", "max"})
-    if (node.find(key) == nullptr)
+  bool floats = false;
+  for (const char* key : {"min", "max", "step"}) {
+    const TomlNode* const bound = node.find(key);
+    if (bound == nullptr && key != std::string_view("step"))
       reader.fail(node.at,
                   name + " has no " + key + ": a table is { min, max } with step or scale, or { values = [..] }");
-  if (const TomlNode* scale = node.find("scale")) {
-    const bool pow2 = reader.choice(*scale, name + ".scale", {"linear", "pow2"}) == 1;
-    if (pow2 && node.find("step") != nullptr)
-      reader.fail(node.find("step")->key_at, name + ": step and scale = \"pow2\" exclude each other");
-    if (pow2) return powers_of_two(reader, node, name);
+    floats = floats || (bound != nullptr && bound->kind == TomlNode::Kind::floating);
   }
-  for (const char* key : {"min", "max", "step"})
-    if (const TomlNode* bound = node.find(key); bound != nullptr && bound->kind == TomlNode::Kind::floating)
-      return float_steps(reader, node, name);
-  return integer_steps(reader, node, name);
+  const TomlNode *const scale = node.find("scale"), *const step = node.find("step");
+  const bool pow2 = scale != nullptr && reader.choice(*scale, name + ".scale", {"linear", "pow2"}) == 1;
+  if (pow2 && step != nullptr) reader.fail(step->key_at, name + ": step and scale = \"pow2\" exclude each other");
+  std::vector<Value> values = (pow2 ? powers_of_two : floats ? float_steps : integer_steps)(reader, node, name);
+  if (values.empty()) reader.fail(node.at, name + " is an empty range: min is greater than max");
+  return values;
 }
 
 /// Parameters are macros, whose value is one line: text after a line end would become another line of the source.
@@ -212,23 +193,15 @@ void refuse_line_ends(const Reader& reader, const TomlNode& node, const space::P
                                "{ values = [...], compile_time = false } it is none");
 }
 
-space::Parameter read_parameter(const Reader& reader, const TomlNode& node, const std::string& name) {
-  space::Parameter parameter;
-  parameter.name = name;
-  if (node.is_array()) {
-    parameter.values = listed_values(reader, node, name);
-    return parameter;
-  }
-  if (!node.is_table()) reader.wrong_type(node, name, "an array of values or a table { min, max }");
+void read_parameter(const Reader& reader, const TomlNode& node, space::Parameter& parameter) {
+  const std::string& name = parameter.name;
+  if (!node.is_array() && !node.is_table()) reader.wrong_type(node, name, "an array of values or a table { min, max }");
   if (const TomlNode* compile_time = node.find("compile_time"))
     parameter.compile_time = reader.boolean(*compile_time, name + ".compile_time");
-  if (const TomlNode* values = node.find("values")) {
-    reader.check_keys(node, "the values of " + name, {"values", "compile_time"});
-    parameter.values = listed_values(reader, reader.array(*values, name + ".values"), name);
-  } else {
-    parameter.values = range_values(reader, node, name);
-  }
-  return parameter;
+  const TomlNode* const values = node.is_array() ? &node : node.find("values");
+  if (values == nullptr) return static_cast<void>(parameter.values = range_values(reader, node, name));
+  if (node.is_table()) reader.check_keys(node, "the values of " + name, {"values", "compile_time"});
+  parameter.values = listed_values(reader, reader.array(*values, name + ".values"), name);
 }
 
 /// One entry of [space.params]: a parameter, or several whose values belong together.
@@ -247,8 +220,9 @@ void read_params(Reader& reader, const TomlNode& node, const std::string& key) {
         std::find(names.begin() + static_cast<std::ptrdiff_t>(i) + 1, names.end(), name) != names.end())
       reader.fail(node.key_at, "the parameter '" + name + "' is there twice");
   }
-  const std::vector<space::Parameter> read = names.size() == 1 ? std::vector{read_parameter(reader, node, key)}
-                                                               : read_param_group(reader, node.key_at, key, node);
+  std::vector<space::Parameter> read;
+  for (const std::string& name : names) read.push_back({name, {}, true});
+  names.size() == 1 ? read_parameter(reader, node, read.front()) : read_param_group(reader, node, read);
   for (const space::Parameter& parameter : read) {
     refuse_line_ends(reader, node, parameter);
     reader.spec.parameters.push_back(parameter);

@@ -116,11 +116,10 @@ void read_steps(Reader& reader);
 void read_settings(Reader& reader);  ///< measure, search, metrics, candidates, dispatch
 /// Reads [measure] and [search] of this table over the current settings.
 void read_budget(Reader& reader, const TomlNode& table);
-void check_expressions(const Reader& reader);
 
 /// The meaning of a name for every kernel compiler, if -D NAME=value would break each of them: "a word of C++"; empty:
 /// no such meaning.
-std::string_view reserved_meaning(std::string_view name) noexcept;
+std::string_view reserved_meaning(std::string_view name);
 
 /// Calls make(); a TextError from it becomes an error of the document at its place.
 template <class Make>

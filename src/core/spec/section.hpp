@@ -23,11 +23,16 @@ namespace xtune::spec {
 /// errors. text: as in a measurement key.
 namespace forms {
 
-/// As the member's type says: a boolean, a text, the path of a file that exists, an expression, or a list of these.
+/// As the member's type says: a boolean, a text, the path of a file that exists, an expression, a table of expressions,
+/// or a list of these.
 struct ByType {
   template <class T>
   static void read(const Reader& reader, const TomlNode& node, const std::string& what, T& value) {
-    if constexpr (std::same_as<T, bool>)
+    if constexpr (std::same_as<T, std::vector<std::string>>)
+      for (const TomlNode& item : reader.array(node, what).items) value.push_back(reader.text(item, what));
+    else if constexpr (std::same_as<T, std::vector<std::pair<std::string, Text>>>)
+      value = reader.named_texts(node, what);
+    else if constexpr (std::same_as<T, bool>)
       value = reader.boolean(node, what);
     else if constexpr (std::same_as<T, std::string>)
       value = reader.text(node, what);
@@ -70,6 +75,40 @@ struct Word {
 };
 template <class Enum, std::size_t count>
 Word(base::EnumWords<Enum, count>) -> Word<Enum, count>;
+
+/// A list of texts, each with its place.
+struct Texts {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::vector<Text>& texts) {
+    for (const TomlNode& item : reader.array(node, what).items) texts.push_back(reader.placed_text(item, what));
+  }
+};
+
+/// The path of a directory that exists, or a list of them.
+struct Directory {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::filesystem::path& value) {
+    value = reader.existing_directory(node, what);
+  }
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what,
+                   std::vector<std::filesystem::path>& list) {
+    for (const TomlNode& item : reader.array(node, what).items) list.push_back(reader.existing_directory(item, what));
+  }
+};
+
+/// Names of arguments, as their numbers.
+struct Arguments {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what,
+                   std::optional<std::vector<std::size_t>>& numbers) {
+    numbers = read_argument_names(reader, node, what);
+  }
+};
+
+/// The values of a configuration.
+struct Configuration {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what,
+                   std::optional<Bindings>& config) {
+    config = read_configuration(reader, node, what);
+  }
+};
 
 /// A word, of those that a function returns.
 struct Choice {
@@ -168,9 +207,9 @@ constexpr Key<Access, Form, Use> key(const char* name, Access access, Form form 
   return {name, access, form, use};
 }
 /// The same for a key that the section must have. missing: the error, at the section's place.
-template <class Access>
-constexpr Key<Access, forms::ByType, Kept> required(const char* name, Access access, const char* missing) {
-  return {name, access, {}, {}, missing};
+template <class Access, class Form = forms::ByType>
+constexpr Key<Access, Form, Kept> required(const char* name, Access access, const char* missing, Form form = {}) {
+  return {name, access, form, {}, missing};
 }
 /// Calls read(reader, node, object). missing: the error if the section lacks the key; null: it is optional.
 template <class Read>
@@ -261,10 +300,7 @@ inline constexpr auto measure_section = section<MeasureSpec>(
 /// Titles and keys of sections, for the documentation: of those that each of these functions reads, and of all.
 using SectionKeys = std::vector<std::pair<std::string, std::vector<std::string>>>;
 SectionKeys keys_of_kernel();
-SectionKeys keys_of_args();
-SectionKeys keys_of_validate();
 SectionKeys keys_of_process();
-SectionKeys keys_of_settings();
 SectionKeys keys_of_sections();
 
 }  // namespace xtune::spec

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "core/spec/configs_csv.hpp"
+#include "core/spec/spec.hpp"
 #include "specs.hpp"
 
 using namespace xtune::base;
