@@ -208,6 +208,15 @@ void check_call(const Entry& entry, const BuiltinCall& call) {
   }
 }
 
+const Entry& checked_entry(std::string_view name, const BuiltinCall& call) {
+  const Entry* entry = find_entry(name);
+  if (!entry)
+    builtin::fail(fmt::format("'{}' is unknown{}; known: {}", name, base::did_you_mean(name, builtin_names()),
+                              fmt::join(builtin_names(), ", ")));
+  check_call(*entry, call);
+  return *entry;
+}
+
 }  // namespace
 
 std::vector<std::string> builtin_names() {
@@ -220,21 +229,6 @@ const BuiltinSignature* builtin_signature(std::string_view name) noexcept {
   const Entry* entry = find_entry(name);
   return entry ? &entry->signature : nullptr;
 }
-
-namespace {
-
-const Entry& checked_entry(std::string_view name, const BuiltinCall& call) {
-  const Entry* entry = find_entry(name);
-  if (!entry) {
-    std::string known;
-    for (const std::string& builtin_name : builtin_names()) known += (known.empty() ? "" : ", ") + builtin_name;
-    builtin::fail(fmt::format("'{}' is unknown{}; known: {}", name, base::did_you_mean(name, builtin_names()), known));
-  }
-  check_call(*entry, call);
-  return *entry;
-}
-
-}  // namespace
 
 std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& call) {
   return checked_entry(name, call).run(call);

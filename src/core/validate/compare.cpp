@@ -112,31 +112,32 @@ bool agree(const T* actual, const T* expected, std::size_t count, double rtol, d
   return true;
 }
 
-void compare_floats_slowly(const Pair& pair, std::uint64_t begin, std::span<const double> actual,
-                           std::span<const double> expected, Tally& tally) {
-  const double step = 2 * unit_roundoff(pair.type);
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    const double got = actual[i], want = expected[i];
-    const std::uint64_t index = begin + i;
-    if (unwritten(pair, index)) ++tally.unwritten;
-    if (std::isnan(want) && left_alone(pair, index)) {
-      judge_left_alone(pair, index, tally);
-    } else if (std::isnan(got) || std::isnan(want)) {
-      if (std::isnan(got) && std::isnan(want)) continue;
-      ++(std::isnan(got) ? tally.nans : tally.outliers);
-      count_mismatch(tally, index);
-    } else if (std::isinf(got) || std::isinf(want)) {
-      if (got == want) continue;
-      ++(std::isfinite(want) ? tally.infinities : tally.outliers);
-      count_mismatch(tally, index);
-    } else {
-      const double error = std::abs(got - want);
-      judge(pair, index, error, std::abs(want), step * std::abs(want), tally);
-      // Two doubles can differ by more than the largest double; the report stays finite.
-      tally.max_abs = std::max(tally.max_abs, std::min(error, std::numeric_limits<double>::max()));
-      if (want != 0)
-        tally.max_rel = std::max(tally.max_rel, std::min(error / std::abs(want), std::numeric_limits<double>::max()));
-    }
+struct Complex {
+  double real, imaginary;
+  bool is_nan() const { return std::isnan(real) || std::isnan(imaginary); }
+  bool is_finite() const { return std::isfinite(real) && std::isfinite(imaginary); }
+  bool operator==(const Complex&) const = default;
+};
+
+Complex load_complex(DType type, const std::byte* element) {
+  const DType part = spec::part_of(type);
+  return {spec::decode(part, element), spec::is_complex(type) ? spec::decode(part, element + size_of(part)) : 0.0};
+}
+
+/// A real number has no imaginary part.
+void compare_number(const Pair& pair, std::uint64_t index, const Complex& got, const Complex& want, Tally& tally) {
+  if (unwritten(pair, index)) ++tally.unwritten;
+  if (want.is_nan() && left_alone(pair, index)) return judge_left_alone(pair, index, tally);
+  if (got.is_finite() && want.is_finite()) {
+    const double size = std::hypot(want.real, want.imaginary);
+    const double error = std::hypot(got.real - want.real, got.imaginary - want.imaginary);
+    judge(pair, index, error, size, 2 * unit_roundoff(pair.type) * size, tally);
+    // Two doubles can differ by more than the largest double; the report stays finite.
+    tally.max_abs = std::max(tally.max_abs, std::min(error, std::numeric_limits<double>::max()));
+    if (size > 0) tally.max_rel = std::max(tally.max_rel, std::min(error / size, std::numeric_limits<double>::max()));
+  } else if (!(got == want) && !(got.is_nan() && want.is_nan())) {
+    ++(got.is_nan() ? tally.nans : want.is_finite() ? tally.infinities : tally.outliers);
+    count_mismatch(tally, index);
   }
 }
 
@@ -160,43 +161,14 @@ void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Ta
     spec::decode(pair.type, from_actual, std::span(actual).first(count));
     spec::decode(pair.type, from_expected, std::span(expected).first(count));
     if (pair.type != DType::f32 && agree(actual.data(), expected.data(), count, rtol, atol, tally)) continue;
-    compare_floats_slowly(pair, at, std::span(actual).first(count), std::span(expected).first(count), tally);
+    for (std::size_t i = 0; i < count; ++i) compare_number(pair, at + i, {actual[i], 0}, {expected[i], 0}, tally);
   }
-}
-
-struct Complex {
-  double real, imaginary;
-  bool is_nan() const { return std::isnan(real) || std::isnan(imaginary); }
-  bool is_finite() const { return std::isfinite(real) && std::isfinite(imaginary); }
-  bool operator==(const Complex&) const = default;
-};
-
-Complex load_complex(DType type, const std::byte* element) {
-  const DType part = spec::part_of(type);
-  return {spec::decode(part, element), spec::decode(part, element + size_of(part))};
 }
 
 void compare_complex(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
-  for (std::uint64_t index = begin; index < end; ++index) {
-    const Complex got = load_complex(pair.type, pair.actual + index * pair.size);
-    const Complex want = load_complex(pair.type, pair.expected + index * pair.size);
-    if (unwritten(pair, index)) ++tally.unwritten;
-    if (want.is_nan() && left_alone(pair, index)) {
-      judge_left_alone(pair, index, tally);
-      continue;
-    }
-    if (got.is_nan() && want.is_nan()) continue;
-    if (got.is_finite() && want.is_finite()) {
-      const double size = std::hypot(want.real, want.imaginary);
-      const double error = std::hypot(got.real - want.real, got.imaginary - want.imaginary);
-      judge(pair, index, error, size, 2 * unit_roundoff(pair.type) * size, tally);
-      tally.max_abs = std::max(tally.max_abs, std::min(error, std::numeric_limits<double>::max()));
-      if (size > 0) tally.max_rel = std::max(tally.max_rel, std::min(error / size, std::numeric_limits<double>::max()));
-    } else if (!(got == want)) {
-      ++(got.is_nan() ? tally.nans : want.is_finite() ? tally.infinities : tally.outliers);
-      count_mismatch(tally, index);
-    }
-  }
+  for (std::uint64_t index = begin; index < end; ++index)
+    compare_number(pair, index, load_complex(pair.type, pair.actual + index * pair.size),
+                   load_complex(pair.type, pair.expected + index * pair.size), tally);
 }
 
 // The difference of two 64-bit integers needs 64 bits without a sign; going through double would hide small ones.
@@ -252,16 +224,7 @@ std::string with_bits(const std::string& text, const std::byte* element, std::si
 // Distinguishes unwritten elements of a reference from those that it computed.
 
 bool is_nan(DType type, const std::byte* element) {
-  if (!spec::is_floating(type)) return false;
-  const DType part = spec::part_of(type);
-  return std::isnan(spec::decode(part, element)) ||
-         (spec::is_complex(type) && std::isnan(spec::decode(part, element + size_of(part))));
-}
-
-bool is_finite(DType type, const std::byte* element) {
-  const DType part = spec::part_of(type);
-  return std::isfinite(spec::decode(part, element)) &&
-         (!spec::is_complex(type) || std::isfinite(spec::decode(part, element + size_of(part))));
+  return spec::is_floating(type) && load_complex(type, element).is_nan();
 }
 
 template <class Test>
@@ -281,6 +244,11 @@ void make_other_nan(DType type, std::byte* element) { element[size_of(spec::part
 
 bool is_zero(std::span<const std::byte> element) {
   return std::all_of(element.begin(), element.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+std::string number_text(const Complex& number) {
+  return number.imaginary == 0 ? fmt::format("{:.9g}", number.real)
+                               : fmt::format("{:.9g}{:+.9g}i", number.real, number.imaginary);
 }
 
 void note_nan(DType type, std::byte* element, ReferenceFacts& facts) {
@@ -304,17 +272,7 @@ std::uint64_t allowed_mismatches(std::uint64_t count, double ratio) noexcept {
   return static_cast<std::uint64_t>(std::abs(product - nearest) <= 1e-12 * nearest ? nearest : std::floor(product));
 }
 
-namespace {
-
-std::string number_text(double real, double imaginary) {
-  return imaginary == 0 ? fmt::format("{:.9g}", real) : fmt::format("{:.9g}{:+.9g}i", real, imaginary);
-}
-
-}  // namespace
-
-std::string element_text(DType type, const std::byte* element) {
-  return number_text(spec::decode(type, element), spec::is_complex(type) ? load_complex(type, element).imaginary : 0);
-}
+std::string element_text(DType type, const std::byte* element) { return number_text(load_complex(type, element)); }
 
 std::string Comparison::text() const {
   if (mismatched == 0)
@@ -326,8 +284,8 @@ std::string Comparison::text() const {
       "{}: {} of {} elements differ ({:.2f} %, {} allowed); first at [{}]: got {}, expected {}; "
       "max abs error {:.3g}, rel {:.3g}; tolerance rtol {:.3g}, atol {:.3g}",
       output, mismatched, count, 100.0 * static_cast<double>(mismatched) / static_cast<double>(count),
-      allowed_mismatches(count, tolerance.max_mismatched_ratio), at, number_text(actual, actual_imaginary),
-      number_text(expected, expected_imaginary), max_abs_error, max_rel_error, tolerance.rtol, tolerance.atol);
+      allowed_mismatches(count, tolerance.max_mismatched_ratio), at, number_text({actual, actual_imaginary}),
+      number_text({expected, expected_imaginary}), max_abs_error, max_rel_error, tolerance.rtol, tolerance.atol);
   if (nans) text += fmt::format("; {} NaN where the reference has none", nans);
   if (infinities) text += fmt::format("; {} infinite where the reference is finite", infinities);
   // If none may differ, large differences need not be counted.
@@ -374,12 +332,11 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
     result.first_coordinates = coordinates_of(total.first, shape);
     const std::byte *const got = actual.data() + total.first * pair.size, *const want =
                                                                               expected.data() + total.first * pair.size;
-    result.actual = spec::decode(type, got);
-    result.expected = spec::decode(type, want);
-    if (spec::is_complex(type)) {
-      result.actual_imaginary = load_complex(type, got).imaginary;
-      result.expected_imaginary = load_complex(type, want).imaginary;
-    }
+    const Complex actual_number = load_complex(type, got), expected_number = load_complex(type, want);
+    result.actual = actual_number.real;
+    result.actual_imaginary = actual_number.imaginary;
+    result.expected = expected_number.real;
+    result.expected_imaginary = expected_number.imaginary;
   }
   result.tolerance = tolerance.at(result.first_index);
   return result;
@@ -466,7 +423,7 @@ ReferenceFacts sort_out(DType type, std::span<std::byte> given) {
 
 bool any_not_finite(DType type, std::span<const std::byte> values) {
   return spec::is_floating(type) &&
-         any_of(type, values, [type](const std::byte* element) { return !is_finite(type, element); });
+         any_of(type, values, [type](const std::byte* element) { return !load_complex(type, element).is_finite(); });
 }
 
 }  // namespace xtune::validate

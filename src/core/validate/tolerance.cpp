@@ -62,21 +62,12 @@ double largest_finite(DType type, std::span<const std::byte> elements, std::uint
   return *std::max_element(largest.begin(), largest.end());
 }
 
-/// Results below may be flushed to zero, or round to a neighbour.
+/// Results below may be flushed to zero, or round to a neighbour. In the order of the types, up to f32.
 double smallest_step(DType type) noexcept {
-  switch (spec::part_of(type)) {
-    case DType::f32:
-    case DType::bf16:
-      return 0x1p-126;
-    case DType::f16:
-      return 0x1p-24;
-    case DType::f8e4m3:
-      return 0x1p-9;
-    case DType::f8e5m2:
-      return 0x1p-16;
-    default:
-      return 0;
-  }
+  constexpr std::array steps{0x1p-9, 0x1p-16, 0x1p-24, 0x1p-126, 0x1p-126};
+  static_assert(static_cast<std::size_t>(DType::f32) + 1 == steps.size());
+  const auto number = static_cast<std::size_t>(spec::part_of(type));
+  return number < steps.size() ? steps[number] : 0;
 }
 
 double magnitude(DType type, const std::byte* element) {
@@ -88,22 +79,11 @@ double magnitude(DType type, const std::byte* element) {
 }  // namespace
 
 FloatFormat float_format(DType type) noexcept {
-  switch (spec::part_of(type)) {
-    case DType::f8e4m3:
-      return {4, 3};
-    case DType::f8e5m2:
-      return {5, 2};
-    case DType::f16:
-      return {5, 10};
-    case DType::bf16:
-      return {8, 7};
-    case DType::f32:
-      return {8, 23};
-    case DType::f64:
-      return {11, 52};
-    default:
-      return {0, 0};
-  }
+  constexpr std::array formats{FloatFormat{4, 3}, FloatFormat{5, 2},  FloatFormat{5, 10},
+                               FloatFormat{8, 7}, FloatFormat{8, 23}, FloatFormat{11, 52}};
+  static_assert(static_cast<std::size_t>(DType::f64) + 1 == formats.size());
+  const auto number = static_cast<std::size_t>(spec::part_of(type));
+  return number < formats.size() ? formats[number] : FloatFormat{};
 }
 
 double unit_roundoff(DType type) noexcept {
