@@ -10,6 +10,7 @@
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
 #include "lab/commands/commands.hpp"
+#include "report/text/run_report.hpp"
 #include "system/files.hpp"
 
 namespace xtune::cli {
@@ -76,17 +77,13 @@ int import_kernel_tuner(const ImportOptions& options) {
     json["device"] = recording.device.name;
     json["arch"] = recording.device.arch;
     json["configs"] = recording.space.size();
-    json["counts"] = nlohmann::ordered_json::object();
+    json["counts"] = report::counts_json(counts);
     json["damaged"] = recording.damage.count;
-    for (const auto& [outcome, count] : counts) json["counts"][to_string(outcome)] = count;
     print_json(json);
     return done;
   }
-  std::string text;
-  for (const auto& [outcome, count] : counts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
   print_out("{}: {} configurations of {} on {} ({})\n", options.path, recording.space.size(),
-            lab::kernel_name_of(recording, stem), recording.device.name, text);
+            lab::kernel_name_of(recording, stem), recording.device.name, report::counts_text(counts));
   if (!spec.empty()) print_out("  {}, {}.configs.csv and {}.jsonl beside it\n", spec.string(), stem, stem);
   if (!stored.empty())
     print_out("  {}: records of the architecture {} in the store\n", stored.string(), recording.device.arch);

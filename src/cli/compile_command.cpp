@@ -100,23 +100,23 @@ std::string cell(const std::optional<T>& value) {
 }
 
 void print_text(const CompileReport& report) {
-  report::FittedTable table;
-  table.header = {"arch", "outcome", "registers", "spilled bytes", "shared bytes", "compile"};
-  table.texts = {{"configuration", {}}};
-  if (report.several_cases) table.texts.push_back({"problem", {}});
-  table.texts.push_back({"message", {}});
+  using enum report::FittedTable::Kind;
+  report::FittedTable table{{{"arch"},
+                             {"outcome"},
+                             {"registers"},
+                             {"spilled bytes"},
+                             {"shared bytes"},
+                             {"compile"},
+                             {"configuration", text},
+                             {"problem", context},
+                             {"message", remark}}};
   for (const Row& row : report.rows) {
     const run::SweptConfig& swept = row.swept;
     table.rows.push_back({row.arch, to_string(swept.outcome), cell(swept.usage.registers),
                           cell(swept.usage.spilled_bytes), cell(run::shared_bytes(swept)),
-                          swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds)});
-    table.texts.front().cells.push_back(row.config_text);
-    if (report.several_cases) table.texts[1].cells.push_back(space::shown_text(row.problem));
-    table.texts.back().cells.push_back(base::first_line(swept.message));
+                          swept.cached ? "cached" : fmt::format("{:.2f} s", swept.seconds), row.config_text,
+                          space::shown_text(row.problem), base::first_line(swept.message)});
   }
-  const bool any_message =
-      std::any_of(report.rows.begin(), report.rows.end(), [](const Row& row) { return !row.swept.message.empty(); });
-  if (!any_message) table.texts.pop_back();
   print_table(table);
   for (const ArchSummary& each : report.archs)
     if (each.error)

@@ -78,17 +78,16 @@ Json problem_json(const CoveredProblem& problem, const std::optional<double>& lo
 }
 
 void print_problems(const std::vector<CoveredProblem>& problems, const std::vector<std::optional<double>>& losses) {
-  report::FittedTable table;
-  table.header = {"kernel", "calls", "answer", "distance", "loss"};
-  table.texts = {{"problem", {}}, {"device", {}}};
+  using enum report::FittedTable::Kind;
+  report::FittedTable table{
+      {{"kernel"}, {"calls"}, {"answer"}, {"distance"}, {"loss"}, {"problem", text}, {"device", text}}};
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const CoveredProblem& problem = problems[i];
     table.rows.push_back({base::printable(problem.kernel, 60), std::to_string(problem.calls),
                           kind_of(problem) + (problem.stale ? ", stale" : ""),
                           is_near(problem) ? fmt::format("{:.2f}", problem.distance) : "-",
-                          losses[i] ? fmt::format("{:.1f} %", *losses[i] * 100) : "-"});
-    table.texts[0].cells.push_back(space::shown_text(problem.problem));
-    table.texts[1].cells.push_back(base::printable(problem.device, 100));
+                          losses[i] ? fmt::format("{:.1f} %", *losses[i] * 100) : "-",
+                          space::shown_text(problem.problem), base::printable(problem.device, 100)});
   }
   print_table(table);
 }

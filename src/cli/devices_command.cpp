@@ -20,18 +20,21 @@ std::vector<target::BackendState> states_of(const std::string& backend) {
 }
 
 void print_text(const std::vector<target::BackendState>& states) {
-  report::FittedTable table;
-  table.header = {"backend", "device", "arch", "compute units", "memory", "shared/block"};
-  table.texts = {{"name", {}}, {"driver", {}}};
+  using enum report::FittedTable::Kind;
+  report::FittedTable table{{{"backend"},
+                             {"device"},
+                             {"arch"},
+                             {"compute units"},
+                             {"memory"},
+                             {"shared/block"},
+                             {"name", text},
+                             {"driver", text}}};
   for (const target::BackendState& state : states)
-    for (const device::DeviceInfo& device : state.devices) {
+    for (const device::DeviceInfo& device : state.devices)
       table.rows.push_back(
           {state.name, std::to_string(device.index), device.arch, std::to_string(device.compute_units),
            device.memory_bytes ? base::human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : "-",
-           base::human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin))});
-      table.texts[0].cells.push_back(device.name);
-      table.texts[1].cells.push_back(device.driver);
-    }
+           base::human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin)), device.name, device.driver});
   if (!table.rows.empty()) print_table(table);
   print_out("\n");
   for (const target::BackendState& state : states) {
@@ -51,13 +54,12 @@ void print_text(const std::vector<target::BackendState>& states) {
 
 int list_devices(const CommonOptions& options) {
   const std::vector<target::BackendState> states = states_of(options.backend);
-  if (options.json()) {
-    nlohmann::json json = nlohmann::json::array();
-    for (const target::BackendState& state : states) json.push_back(target::to_json(state));
-    print_json(Json{{"backends", json}});
-  } else {
-    print_text(states);
-  }
+  const auto make_json = [&] {
+    Json json{{"backends", Json::array()}};
+    for (const target::BackendState& state : states) json["backends"].emplace_back(target::to_json(state));
+    return json;
+  };
+  print_answer(options.format, make_json, [&] { print_text(states); });
   const auto has_devices = [](const target::BackendState& state) { return !state.devices.empty(); };
   return std::any_of(states.begin(), states.end(), has_devices) ? done : unavailable;
 }

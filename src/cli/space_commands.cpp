@@ -246,16 +246,17 @@ void print_ranking(const space::Space& space, const Bindings& problem, const dev
             device.info.arch, ranking.scored, space.size(), ranking.whole ? "" : " (a sample, improved)",
             ranking.unfit);
   const bool model = options.mode == model::RankMode::model;
-  report::FittedTable table;
-  table.header = {"#", model ? "estimate" : "cost"};
-  for (const space::Parameter& parameter : space.parameters()) table.names.push_back(parameter.name);
-  table.texts.push_back({"why", {}});
+  using Kind = report::FittedTable::Kind;
+  report::FittedTable table{{{"#"}, {model ? "estimate" : "cost"}}};
+  for (const space::Parameter& parameter : space.parameters())
+    table.columns.push_back({parameter.name, Kind::parameter});
+  table.columns.push_back({"why", Kind::text});
   for (const model::RankedConfig& config : ranking.configs) {
-    table.rows.push_back({std::to_string(table.rows.size() + 1),
-                          model ? base::human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost)});
-    std::vector<std::string>& values = table.values.emplace_back();
-    for (const Value& value : space.at(config.index)) values.push_back(to_text(value));
-    table.texts.back().cells.push_back(config.reason);
+    std::vector<std::string> row{std::to_string(table.rows.size() + 1),
+                                 model ? base::human_time_ms(config.cost) : fmt::format("{:.3e}", config.cost)};
+    for (const Value& value : space.at(config.index)) row.push_back(to_text(value));
+    row.push_back(config.reason);
+    table.rows.push_back(std::move(row));
   }
   print_table(table);
 }

@@ -71,15 +71,18 @@ int list(const CommonOptions& options) {
     return summary.nothing_read() ? own_failure : done;
   }
   print_out("{}\n", base::printable(options.store_path().string()));
-  report::FittedTable table;
-  table.header = {"arch", "kernel", "records", "problems", "newest", "size"};
-  table.texts = {{"measured on", {}}};
-  for (const store::StorePart& part : summary.parts) {
+  report::FittedTable table{{{"arch"},
+                             {"kernel"},
+                             {"records"},
+                             {"problems"},
+                             {"newest"},
+                             {"size"},
+                             {"measured on", report::FittedTable::Kind::text}}};
+  for (const store::StorePart& part : summary.parts)
     table.rows.push_back({base::printable(part.arch, 60), base::printable(part.kernel, 80),
                           std::to_string(part.records), std::to_string(part.answers), date_of(part.newest_unix_ms),
-                          base::human_bytes(part.bytes)});
-    table.texts.front().cells.push_back(base::printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200));
-  }
+                          base::human_bytes(part.bytes),
+                          base::printable(fmt::format("{}", fmt::join(part.devices, ", ")), 200)});
   if (!table.rows.empty()) print_table(table);
   if (summary.parts.empty()) print_out("no records{}\n", summary.unreadable ? " that can be read" : "");
   print_out("{}, {} with {}\n", counted(summary.artifacts, "artifact"), base::human_bytes(summary.artifact_bytes),

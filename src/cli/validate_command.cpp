@@ -65,30 +65,21 @@ struct FailedArch {
 
 /// stopped: by the user, before all cases were done.
 void print_text(const std::vector<ValidatedCase>& cases, const std::vector<FailedArch>& failed, bool stopped) {
-  report::FittedTable table;
-  table.header = {"device", "result", "max abs error"};
-  table.texts = {{"configuration", {}}, {"problem", {}}, {"message", {}}};
-  bool any_message = false;
+  using enum report::FittedTable::Kind;
+  report::FittedTable table{
+      {{"device"}, {"result"}, {"max abs error"}, {"configuration", text}, {"problem", context}, {"message", remark}}};
   for (const ValidatedCase& one : cases)
-    for (const record::Record* const record : ordered(one)) {
-      table.rows.push_back({one.result.device.arch, verdict(*record), error_text(*record)});
-      table.texts[0].cells.push_back(report::config_text(one.spec, record->config));
-      table.texts[1].cells.push_back(space::shown_text(one.result.problem));
-      table.texts[2].cells.push_back(base::first_line(record->message));
-      any_message = any_message || !record->message.empty();
-    }
-  if (!any_message) table.texts.pop_back();
-  const auto same_problem = [&](const ValidatedCase& one) {
-    return one.result.problem == cases.front().result.problem;
-  };
-  if (std::all_of(cases.begin(), cases.end(), same_problem)) table.texts.erase(table.texts.begin() + 1);
+    for (const record::Record* const record : ordered(one))
+      table.rows.push_back({one.result.device.arch, verdict(*record), error_text(*record),
+                            report::config_text(one.spec, record->config), space::shown_text(one.result.problem),
+                            base::first_line(record->message)});
   if (!table.rows.empty()) print_table(table);
   for (const ValidatedCase& one : cases) {
     if (stopped && one.result.records.empty()) continue;
-    std::string text = fmt::format("{} of {} valid", one.count(Outcome::ok), one.result.records.size());
-    for (const auto& [outcome, count] : one.result.counts)
-      if (outcome != Outcome::ok) text += fmt::format(", {} {}", count, to_string(outcome));
-    print_out("{} on {}: {}\n", one.spec.kernel.name, one.result.device.name, text);
+    std::map<Outcome, std::uint64_t> others = one.result.counts;
+    others.erase(Outcome::ok);
+    print_out("{} on {}: {} of {} valid{}{}\n", one.spec.kernel.name, one.result.device.name, one.count(Outcome::ok),
+              one.result.records.size(), others.empty() ? "" : ", ", report::counts_text(others));
   }
   for (const FailedArch& one : failed)
     print_out("{}: not validated: {}\n", one.arch, base::first_line(one.error.what()));
@@ -99,9 +90,8 @@ Json case_json(const ValidatedCase& one) {
   Json json{{"kernel", one.spec.kernel.name},
             {"device", {{"backend", device.backend}, {"name", device.name}, {"arch", device.arch}}},
             {"problem", report::bindings_json(one.result.problem)},
-            {"space_size", one.result.space_size}};
-  json["counts"] = Json::object();
-  for (const auto& [outcome, count] : one.result.counts) json["counts"][to_string(outcome)] = count;
+            {"space_size", one.result.space_size},
+            {"counts", report::counts_json(one.result.counts)}};
   json["configurations"] = Json::array();
   for (const record::Record* const record : ordered(one)) {
     Json row{{"config", report::bindings_json(record->config)},
@@ -123,69 +113,55 @@ std::vector<Json> report_json(const std::vector<ValidatedCase>& cases, const std
   return list;
 }
 
+void tell_begin(const ValidateOptions& options, const spec::Spec& spec, const target::Target& target) {
+  tell("{}: {} on {}, compiler {}\n", spec.kernel.name, target.backend.name, target.device.name,
+       device::compiler_name(target.backend.toolchain));
+  if (!spec::validates(spec))
+    tell("note: {}: the spec has neither a reference nor a check: only faults of the kernel are found\n", options.path);
+}
+
+std::vector<Bindings> chosen(const ValidateOptions& options, const spec::Spec& spec, const Bindings& problem,
+                             const target::Target& target) {
+  const space::Space space = space_of(spec, problem, target);
+  const std::uint64_t limit = options.all ? space.size() : options.configs;
+  const auto each = [](std::uint64_t index) { return std::to_string(index); };
+  std::vector<Bindings> configs;
+  for (const std::uint64_t index : search::spread_sample(space, limit, each))
+    configs.push_back(space.named(space.at(index)));
+  if (!options.quiet && configs.size() < space.size())
+    tell("{} of {} configurations, drawn so that every parameter value is among them (--configs says how many)\n",
+         configs.size(), space.size());
+  return configs;
+}
+
 /// One spec on one device.
-class ValidateRun {
- public:
-  ValidateRun(const ValidateOptions& options, SpecsWork& work)
-      : options_(options), loop_(work.loop), stop_(work.stop) {}
-
-  void validate_on(target::Target target, std::vector<ValidatedCase>& cases) {
-    target.further.clear();
-    if (options_.sanitize) require_sanitizable(target.device);
-    const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
-    require_more_than_space(options_.path, spec, "validate");
-    tell_no_gpu(target, "checking");
-    if (!options_.quiet) tell_begin(spec, target);
-    ipc::JobWorkers workers(loop_, ipc::job_count(options_.common.jobs), ipc::JobWorkers::Orphans::kill);
-    workers.add_benches(target, options_.sanitize);
-    const run::TuneServices services{loop_, workers.compiler(), workers.benches(), system::awake_clock(), stop_};
-    using enum ProgressPrinter::Verbosity;
-    ProgressPrinter printer(spec, options_.log, options_.quiet ? quiet : all, loop_);
-    for (const Bindings& problem : spec.cases) {
-      if (stop_) return;
-      cases.push_back({spec, validate_case(spec, problem, target, services, printer)});
-      printer.finish();
-    }
-  }
-
- private:
-  void tell_begin(const spec::Spec& spec, const target::Target& target) const {
-    tell("{}: {} on {}, compiler {}\n", spec.kernel.name, target.backend.name, target.device.name,
-         device::compiler_name(target.backend.toolchain));
-    if (!spec::validates(spec))
-      tell("note: {}: the spec has neither a reference nor a check: only faults of the kernel are found\n",
-           options_.path);
-  }
-
-  run::TuneResult validate_case(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                                const run::TuneServices& services, ProgressPrinter& printer) const {
+void validate_on(const ValidateOptions& options, SpecsWork& work, target::Target target,
+                 std::vector<ValidatedCase>& cases) {
+  target.further.clear();
+  if (options.sanitize) require_sanitizable(target.device);
+  const spec::Spec spec = load_spec_for(options.path, options.common, target);
+  require_more_than_space(options.path, spec, "validate");
+  tell_no_gpu(target, "checking");
+  if (!options.quiet) tell_begin(options, spec, target);
+  ipc::JobWorkers workers(work.loop, ipc::job_count(options.common.jobs), ipc::JobWorkers::Orphans::kill);
+  workers.add_benches(target, options.sanitize);
+  const run::TuneServices services{work.loop, workers.compiler(), workers.benches(), system::awake_clock(), work.stop};
+  using enum ProgressPrinter::Verbosity;
+  ProgressPrinter printer(spec, options.log, options.quiet ? quiet : all, work.loop);
+  for (const Bindings& problem : spec.cases) {
+    if (work.stop) return;
     const system::TemporaryDirectory scratch;
     run::TuneOptions settings;
-    settings.store = options_.common.store_path();
-    settings.sanitize = options_.sanitize;
+    settings.store = options.common.store_path();
+    settings.sanitize = options.sanitize;
     settings.validate_only = true;
-    settings.only = chosen(spec, problem, target);
+    settings.only = chosen(options, spec, problem, target);
     run::TuningJob job(std::move(settings), system::kept_in_store());
-    return run::tune(spec, problem, target, job.next_run(spec, target, scratch.path()), services, printer);
+    cases.push_back(
+        {spec, run::tune(spec, problem, target, job.next_run(spec, target, scratch.path()), services, printer)});
+    printer.finish();
   }
-
-  std::vector<Bindings> chosen(const spec::Spec& spec, const Bindings& problem, const target::Target& target) const {
-    const space::Space space = space_of(spec, problem, target);
-    const std::uint64_t limit = options_.all ? space.size() : options_.configs;
-    const auto each = [](std::uint64_t index) { return std::to_string(index); };
-    std::vector<Bindings> configs;
-    for (const std::uint64_t index : search::spread_sample(space, limit, each))
-      configs.push_back(space.named(space.at(index)));
-    if (!options_.quiet && configs.size() < space.size())
-      tell("{} of {} configurations, drawn so that every parameter value is among them (--configs says how many)\n",
-           configs.size(), space.size());
-    return configs;
-  }
-
-  const ValidateOptions& options_;
-  system::EventLoop& loop_;
-  const std::atomic<bool>& stop_;
-};
+}
 
 /// The device for an architecture; "": the one that is here.
 target::Target target_of(const ValidateOptions& options, const std::string& arch) {
@@ -216,7 +192,7 @@ int validate_one(ValidateOptions& options, SpecsWork& work, Printer& printer) {
   for (const std::string& arch : archs) {
     if (work.stop) break;
     try {
-      ValidateRun(options, work).validate_on(target_of(options, arch), cases);
+      validate_on(options, work, target_of(options, arch), cases);
     } catch (const Error& error) {
       // What is wrong with the command line is so for all.
       if (archs.size() == 1 || error.kind() == ErrorKind::invalid_argument || error.kind() == ErrorKind::interrupted)

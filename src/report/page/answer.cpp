@@ -9,8 +9,6 @@
 #include "core/record/best.hpp"
 #include "core/space/value.hpp"
 #include "report/page/parts.hpp"
-#include "report/plot/markup.hpp"
-#include "report/text/results_table.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::report {
@@ -133,11 +131,10 @@ std::string best_figure(const CaseView& view) {
 std::string ties_table(const CaseView& view) {
   const auto& ties = view.shown.best->ties;
   if (ties.empty()) return "";
-  PageTable content;
-  content.caption = "Configurations tied with the best";
-  content.header = {"configuration", view.merit.name(), "vs best", "95 % interval"};
-  content.right = {false, true, true, true};
-  content.wraps = {true};
+  using enum PageTable::Cells;
+  PageTable content{
+      "Configurations tied with the best",
+      {{"configuration", wrapped}, {view.merit.name(), right}, {"vs best", right}, {"95 % interval", right}}};
   for (std::size_t i = 0; i < ties.size() && i < best_listed; ++i) {
     const record::Ratio ratio = view.shown.standings->ratio(*ties[i]).value_or(record::Ratio());
     content.rows.push_back({config_text(*view.shown.spec, ties[i]->config), view.merit.text(view.merit.of(*ties[i])),
@@ -167,8 +164,7 @@ std::string default_text(const ReportCase& shown) {
 }
 
 std::string match_text(const ReportCase& shown) {
-  if (shown.match == record::Match::exact) return "";
-  if (shown.match == record::Match::none) return "";
+  if (shown.match == record::Match::exact || shown.match == record::Match::none) return "";
   return fmt::format("measured for {} on {}: the {} to {}", space::shown_text(shown.problem), shown.device.name,
                      shown.match == record::Match::bucket ? "nearest of the same bucket" : "nearest",
                      space::shown_text(shown.asked));

@@ -9,7 +9,6 @@
 #include "base/text.hpp"
 #include "core/space/value.hpp"
 #include "report/page/parts.hpp"
-#include "report/plot/markup.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::report {
@@ -127,7 +126,7 @@ void CaseView::add_events() {
   for (const record::Record* record : records) {
     if (record->drift) continue;
     events.push_back({record, active.seconds_until(static_cast<double>(record->unix_time_ms)), merit.of(*record),
-                      !record->finals.empty(), -1});
+                      !record->finals.empty(), static_cast<double>(events.size() + 1)});
   }
 }
 
@@ -166,11 +165,8 @@ void CaseView::weigh() {
   if (varied.empty()) return;
   std::map<std::vector<std::uint32_t>, double> best;
   for (const record::Record* record : shown.ranked) {
-    std::vector<std::uint32_t> row;
-    for (std::size_t i = 0; i < varied.size(); ++i)
-      if (const auto at = level(*record, i)) row.push_back(static_cast<std::uint32_t>(*at));
     const double value = merit.of(*record);
-    if (row.size() == varied.size() && value > 0) best.try_emplace(row, value);
+    if (const auto row = levels_of(varied, record->config); row && value > 0) best.try_emplace(*row, value);
   }
   if (best.empty()) return;
   std::vector<std::vector<std::uint32_t>> rows;
@@ -182,13 +178,22 @@ void CaseView::weigh() {
   importance = search::importance_of(space, measured);
 }
 
+std::optional<std::vector<std::uint32_t>> levels_of(std::span<const space::Parameter> parameters,
+                                                    const Bindings& config) {
+  std::vector<std::uint32_t> levels;
+  for (const space::Parameter& parameter : parameters) {
+    const auto value = config.find(parameter.name);
+    if (value == config.end()) return std::nullopt;
+    const auto found = std::find(parameter.values.begin(), parameter.values.end(), value->second);
+    if (found == parameter.values.end()) return std::nullopt;
+    levels.push_back(static_cast<std::uint32_t>(found - parameter.values.begin()));
+  }
+  return levels;
+}
+
 std::optional<std::size_t> CaseView::level(const record::Record& record, std::size_t parameter) const {
-  const auto value = record.config.find(varied[parameter].name);
-  if (value == record.config.end()) return std::nullopt;
-  const auto& values = varied[parameter].values;
-  const auto found = std::find(values.begin(), values.end(), value->second);
-  if (found == values.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - values.begin());
+  const auto levels = levels_of({&varied[parameter], 1}, record.config);
+  return levels ? std::optional<std::size_t>(levels->front()) : std::nullopt;
 }
 
 std::size_t CaseView::ok_events() const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,13 +79,18 @@ class Merit {
   std::string axis_, name_;
 };
 
+/// The indices of a configuration's values in those of the parameters; nullopt: it has another value.
+std::optional<std::vector<std::uint32_t>> levels_of(std::span<const space::Parameter> parameters,
+                                                    const Bindings& config);
+
 /// One record, ordered by time.
 struct CaseEvent {
   const record::Record* record = nullptr;
   double seconds = 0;  ///< since the first began, without the pauses between runs
   double merit = 0;    ///< NaN: none
   bool of_finals = false;
-  long row = -1;  ///< index in CaseView::drawn; -1: not drawn
+  double number = 1;  ///< in this order, from 1
+  long row = -1;      ///< index in CaseView::drawn; -1: not drawn
 };
 
 /// How much of a case may be drawn and listed.
@@ -105,7 +111,7 @@ struct CaseView {
   std::vector<std::size_t> drawn;        ///< indices into events, including the extremes
   std::vector<space::Parameter> varied;  ///< parameters with the values that occur; at least two each
   search::Importance importance;         ///< its parameter numbers are those of `varied`
-  /// The index of a varied parameter's value in `values`; nullopt: another value.
+  /// The index of a varied parameter's value in its values; nullopt: another value.
   std::optional<std::size_t> level(const record::Record& record, std::size_t parameter) const;
   std::size_t ok_events() const;
 

@@ -8,7 +8,6 @@
 #include "base/text.hpp"
 #include "core/record/objective.hpp"
 #include "report/page/parts.hpp"
-#include "report/plot/markup.hpp"
 #include "report/text/run_report.hpp"
 #include "system/clock.hpp"
 #include "system/shell_words.hpp"
@@ -26,12 +25,15 @@ bool has_several_kernels(const ReportData& data) {
 
 std::string overview(const ReportData& data, std::size_t shown_whole) {
   const bool several = has_several_kernels(data);
-  PageTable content;
-  content.caption = "The best configuration of each problem";
+  using enum PageTable::Cells;
+  PageTable content{"The best configuration of each problem",
+                    {{"problem", wrapped},
+                     {"device"},
+                     {"time", right},
+                     {"95 % interval", right},
+                     {"ties", right},
+                     {"best configuration", wrapped}}};
   content.sortable = true;
-  content.header = {"problem", "device", "time", "95 % interval", "ties", "best configuration"};
-  content.right = {false, false, true, true, true, false};
-  content.wraps = {true, false, false, false, false, true};
   for (std::size_t i = 0; i < data.cases.size() && i < most_cases; ++i) {
     const ReportCase& one = data.cases[i];
     std::string problem = space::shown_text(one.asked);
@@ -51,21 +53,14 @@ std::string overview(const ReportData& data, std::size_t shown_whole) {
 }
 
 std::string ratio_figure(const std::vector<const ReportCase*>& cases, const record::AcrossChoice& choice) {
-  const std::size_t count = std::min(most_ratios, cases.size());
-  std::vector<std::string> labels;
-  std::vector<double> losses;
-  for (std::size_t i = 0; i < count; ++i) {
-    labels.insert(labels.begin(), space::shown_text(cases[i]->problem));
-    losses.push_back((choice.ratios[i] - 1) * 100);
+  std::vector<std::pair<std::string, double>> regrets;
+  double worst = 0;
+  for (std::size_t i = 0; i < std::min(most_ratios, cases.size()); ++i) {
+    regrets.emplace_back(space::shown_text(cases[i]->problem), (choice.ratios[i] - 1) * 100);
+    worst = std::max(worst, regrets.back().second);
   }
-  const std::string caption = "Regret: how much worse than each problem's own best";
-  plot::Canvas canvas({caption, fmt::format("At worst {:.1f} %.", *std::max_element(losses.begin(), losses.end()))},
-                      {plot::PlotScale::fitting(losses, true), "regret, %", 5},
-                      {plot::PlotScale::categories(labels), "", 10}, {460, 50 + 20.0 * static_cast<double>(count)});
-  for (std::size_t i = 0; i < count; ++i)
-    canvas.bar(count - 1 - i, losses[i], "bar",
-               fmt::format("{}: {:.1f} %", space::shown_text(cases[i]->problem), losses[i]));
-  return figure(canvas, caption);
+  return percent_bars(regrets, "Regret: how much worse than each problem's own best",
+                      fmt::format("At worst {:.1f} %.", worst), "regret, %");
 }
 
 /// For the cases of one spec on one kind of device.
@@ -81,10 +76,11 @@ std::string regret(const std::vector<const ReportCase*>& cases) {
                                  where, cases.size()),
                      "note");
   const bool worst = spec.objective.across == spec::ObjectiveSpec::Across::worst;
-  return "<div class=\"figures\">\n" + ratio_figure(cases, *choice) + "<div>" +
-         paragraph(fmt::format("One configuration for all {} problems of {}: {} {:.3f} times each problem's best.",
-                               cases.size(), where, worst ? "at worst" : "in geometric mean", choice->score)) +
-         paragraph(config_text(spec, choice->config), "code") + "</div></div>\n";
+  return figures(
+      ratio_figure(cases, *choice) + "<div>" +
+      paragraph(fmt::format("One configuration for all {} problems of {}: {} {:.3f} times each problem's best.",
+                            cases.size(), where, worst ? "at worst" : "in geometric mean", choice->score)) +
+      paragraph(config_text(spec, choice->config), "code") + "</div>");
 }
 
 }  // namespace

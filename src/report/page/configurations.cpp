@@ -2,53 +2,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/text.hpp"
 #include "core/record/objective.hpp"
 #include "report/page/parts.hpp"
-#include "report/plot/markup.hpp"
-#include "report/text/results_table.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::report {
 
 namespace {
 
-constexpr std::array all_outcomes{Outcome::ok,           Outcome::pruned,         Outcome::rejected,
-                                  Outcome::wrong_result, Outcome::compile_failed, Outcome::launch_failed,
-                                  Outcome::timed_out,    Outcome::crashed};
+/// In the order of the page, each with its meaning.
+constexpr std::pair<Outcome, const char*> all_outcomes[] = {
+    {Outcome::ok, "measured in full, right result"},      {Outcome::pruned, "dropped early: slower than the best"},
+    {Outcome::rejected, "a device limit forbids it"},     {Outcome::wrong_result, "outputs differ from the reference"},
+    {Outcome::compile_failed, "the compiler refused it"}, {Outcome::launch_failed, "the driver refused it"},
+    {Outcome::timed_out, "exceeded its time limit"},      {Outcome::crashed, "the compiler or the kernel crashed"},
+};
 constexpr std::size_t most_messages = 24, longest_message = 400;
 
 const char* style_of(Outcome outcome) {
   if (outcome == Outcome::ok) return "ok";
   return outcome == Outcome::pruned || outcome == Outcome::rejected ? "pruned" : "bad";
-}
-
-const char* meaning_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::ok:
-      return "measured in full, right result";
-    case Outcome::pruned:
-      return "dropped early: slower than the best";
-    case Outcome::rejected:
-      return "a device limit forbids it";
-    case Outcome::compile_failed:
-      return "the compiler refused it";
-    case Outcome::launch_failed:
-      return "the driver refused it";
-    case Outcome::wrong_result:
-      return "outputs differ from the reference";
-    case Outcome::timed_out:
-      return "exceeded its time limit";
-    case Outcome::crashed:
-      return "the compiler or the kernel crashed";
-  }
-  return "";
 }
 
 /// Finals measure configurations again that passed before: only their failures count.
@@ -91,8 +71,8 @@ std::vector<MessageGroup> message_groups(const CaseView& view) {
 std::string outcome_map(const CaseView& view, const std::map<Outcome, std::size_t>& counts) {
   std::vector<std::string> lanes;
   std::vector<Outcome> outcomes;
-  for (auto at = all_outcomes.rbegin(); at != all_outcomes.rend(); ++at)
-    if (counts.contains(*at)) lanes.emplace_back(to_string(*at)), outcomes.push_back(*at);
+  for (const auto& [outcome, meaning] : std::views::reverse(all_outcomes))
+    if (counts.contains(outcome)) lanes.emplace_back(to_string(outcome)), outcomes.push_back(outcome);
   plot::Canvas canvas(
       {"Outcome of each configuration in the order of the search", "The table gives the counts."},
       {plot::PlotScale(plot::ScaleKind::linear, 0, static_cast<double>(view.events.size()) + 0.5), "evaluations", 6},
@@ -100,8 +80,8 @@ std::string outcome_map(const CaseView& view, const std::map<Outcome, std::size_
   for (std::size_t lane = 0; lane < outcomes.size(); ++lane)
     canvas.strokes(
         drawn_points(
-            view, [](std::size_t place, const CaseEvent&) { return static_cast<double>(place + 1); },
-            [&](std::size_t, const CaseEvent&) { return static_cast<double>(lane); },
+            view, [](const CaseEvent& event) { return event.number; },
+            [&](const CaseEvent&) { return static_cast<double>(lane); },
             [&](const CaseEvent& event) { return is_counted(event) && event.record->outcome == outcomes[lane]; }),
         style_of(outcomes[lane]), view.limits.drawn);
   return figure(canvas, "Outcome of each configuration in the order of the search");
@@ -110,11 +90,10 @@ std::string outcome_map(const CaseView& view, const std::map<Outcome, std::size_
 std::string message_table(const CaseView& view) {
   const std::vector<MessageGroup> groups = message_groups(view);
   if (groups.empty()) return "";
-  PageTable content;
-  content.caption = "Why configurations failed, the most frequent reason first";
-  content.header = {"outcome", "count", "message of an example", "its configuration"};
-  content.right = {false, true, false, false};
-  content.wraps = {false, false, true, true};
+  using enum PageTable::Cells;
+  PageTable content{
+      "Why configurations failed, the most frequent reason first",
+      {{"outcome"}, {"count", right}, {"message of an example", wrapped}, {"its configuration", wrapped}}};
   for (std::size_t i = 0; i < groups.size() && i < most_messages; ++i)
     content.rows.push_back({to_string(groups[i].outcome), std::to_string(groups[i].count),
                             base::printable_lines(groups[i].example->message, longest_message),
@@ -133,94 +112,70 @@ std::string outcomes_section(const CaseView& view) {
   std::size_t sum = 0;
   for (const CaseEvent& event : view.events)
     if (is_counted(event)) ++counts[event.record->outcome], ++sum;
-  PageTable content;
-  content.caption = "Outcomes";
-  content.header = {"outcome", "count", "share", "meaning"};
-  content.right = {false, true, true, false};
-  content.wraps = {false, false, false, true};
-  for (const Outcome outcome : all_outcomes)
+  using enum PageTable::Cells;
+  PageTable content{"Outcomes", {{"outcome"}, {"count", right}, {"share", right}, {"meaning", wrapped}}};
+  for (const auto& [outcome, meaning] : all_outcomes)
     if (const auto found = counts.find(outcome); found != counts.end())
       content.rows.push_back(
           {to_string(outcome), std::to_string(found->second),
-           fmt::format("{:.1f} %", 100.0 * static_cast<double>(found->second) / static_cast<double>(sum)),
-           meaning_of(outcome)});
-  return heading(view.heading, "Outcomes") + "<div class=\"figures\">\n" + outcome_map(view, counts) + table(content) +
-         "</div>\n" + message_table(view);
+           fmt::format("{:.1f} %", 100.0 * static_cast<double>(found->second) / static_cast<double>(sum)), meaning});
+  return heading(view.heading, "Outcomes") + figures(outcome_map(view, counts) + table(content)) + message_table(view);
 }
 
 namespace {
 
 constexpr std::size_t longest_tip = 200;
 
-class ConfigurationTable {
- public:
-  explicit ConfigurationTable(const CaseView& view)
-      : view_(view), spec_(*view.shown.spec), measured_(spec_, view.shown.ranked, *view.shown.standings) {
-    content_.caption = "Configurations, best first, then those that failed";
-    content_.sortable = true;
-    if (!view.shown.ranked.empty()) {
-      content_.header = measured_.header();
-      content_.header.insert(content_.header.begin(), "#");
-      for (const std::string& name : record::metric_names(spec_)) content_.header.push_back(name);
-    }
-    measured_columns_ = content_.header.size();
-    content_.right.assign(measured_columns_, true);
-    for (const space::Parameter& parameter : view.varied) {
-      content_.header.push_back(parameter.name);
-      content_.right.push_back(!std::holds_alternative<std::string>(parameter.values.front()));
-    }
-    content_.header.emplace_back("outcome");
-    fill();
+PageTable configuration_table(const CaseView& view) {
+  using enum PageTable::Cells;
+  const spec::Spec& spec = *view.shown.spec;
+  const std::vector<const record::Record*>& ranked = view.shown.ranked;
+  const auto failed = [](const CaseEvent& event) {
+    return event.record->outcome != Outcome::ok && event.record->outcome != Outcome::pruned;
+  };
+  const auto failures = static_cast<std::size_t>(std::count_if(view.events.begin(), view.events.end(), failed));
+  PageTable content{"Configurations, best first, then those that failed", {}};
+  content.sortable = true;
+  std::vector<MeasuredColumn> measured;
+  if (!ranked.empty()) {
+    measured = measured_columns(spec, ranked, *view.shown.standings);
+    content.columns.push_back({"#", right});
+    for (const MeasuredColumn& column : measured) content.columns.push_back({column.title, right});
+    for (const std::string& name : record::metric_names(spec)) content.columns.push_back({name, right});
   }
-  const PageTable& content() const { return content_; }
-
- private:
-  void fill() {
-    const auto failed = [](const CaseEvent& event) {
-      return event.record->outcome != Outcome::ok && event.record->outcome != Outcome::pruned;
-    };
-    const auto failures = static_cast<std::size_t>(std::count_if(view_.events.begin(), view_.events.end(), failed));
-    const std::size_t most = view_.limits.listed;
-    const std::size_t ranked = std::min(view_.shown.ranked.size(), most - std::min(failures, most / 4));
-    if (failures > 0) content_.header.emplace_back("message");
-    content_.wraps.assign(content_.header.size(), false);
-    content_.wraps.back() = failures > 0;
-    for (std::size_t i = 0; i < ranked; ++i) add(std::to_string(i + 1), *view_.shown.ranked[i]);
-    for (const CaseEvent& event : view_.events)
-      if (content_.rows.size() < most && failed(event)) add("", *event.record);
-  }
-
-  void add(std::string rank, const record::Record& record) {
-    std::vector<std::string> row;
+  const std::size_t measured_count = content.columns.size();
+  for (const space::Parameter& parameter : view.varied)
+    content.columns.push_back(
+        {parameter.name, std::holds_alternative<std::string>(parameter.values.front()) ? left : right});
+  content.columns.push_back({"outcome"});
+  if (failures > 0) content.columns.push_back({"message", wrapped});
+  const auto add = [&](const std::string& rank, const record::Record& record) {
+    std::vector<std::string>& row = content.rows.emplace_back();
     if (record.outcome == Outcome::ok) {
-      row = measured_.cells(record);
-      row.insert(row.begin(), std::move(rank));
-      for (const auto& [name, value] : record::metrics_of(spec_, record)) row.push_back(plot::short_number(value, 4));
+      row.push_back(rank);
+      for (const MeasuredColumn& column : measured) row.push_back(column.cell(record));
+      for (const auto& [name, value] : record::metrics_of(spec, record)) row.push_back(plot::short_number(value, 4));
     }
-    row.resize(measured_columns_);
-    for (const space::Parameter& parameter : view_.varied) {
+    row.resize(measured_count);
+    for (const space::Parameter& parameter : view.varied) {
       const auto value = record.config.find(parameter.name);
       row.push_back(value == record.config.end() ? "" : space::shown_text(value->second));
     }
     row.emplace_back(to_string(record.outcome));
-    if (row.size() < content_.header.size())
-      row.push_back(base::printable_lines(base::first_line(record.message), longest_tip));
-    content_.rows.push_back(std::move(row));
-  }
-
-  const CaseView& view_;
-  const spec::Spec& spec_;
-  const MeasuredColumns measured_;
-  PageTable content_;
-  std::size_t measured_columns_ = 0;
-};
+    if (failures > 0) row.push_back(base::printable_lines(base::first_line(record.message), longest_tip));
+  };
+  const std::size_t most = view.limits.listed, listed = std::min(ranked.size(), most - std::min(failures, most / 4));
+  for (std::size_t i = 0; i < listed; ++i) add(std::to_string(i + 1), *ranked[i]);
+  for (const CaseEvent& event : view.events)
+    if (content.rows.size() < most && failed(event)) add("", *event.record);
+  return content;
+}
 
 }  // namespace
 
 std::string configurations_section(const CaseView& view) {
   if (view.events.empty()) return "";
-  const ConfigurationTable configurations(view);
-  const PageTable& content = configurations.content();
+  const PageTable content = configuration_table(view);
   if (content.rows.empty()) return "";
   std::string fixed;
   const record::Record& example = view.shown.best ? *view.shown.best->record : *view.events.front().record;

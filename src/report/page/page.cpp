@@ -1,6 +1,8 @@
 // Puts the sections of a report together.
 #include "report/page/page.hpp"
 
+#include <cryptopp/base64.h>
+#include <cryptopp/filters.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "base/text.hpp"
 #include "core/space/value.hpp"
 #include "report/page/parts.hpp"
-#include "report/plot/markup.hpp"
 #include "system/clock.hpp"
 
 namespace xtune::report {
@@ -19,22 +20,13 @@ namespace {
 
 constexpr std::size_t most_whole_cases = 12, all_drawn = 2000, all_listed = 400;
 
-std::string base64(const base::Sha256& bytes) {
-  static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t left = bytes.size() - i;
-    const unsigned group = (unsigned{bytes[i]} << 16) | (left > 1 ? unsigned{bytes[i + 1]} << 8 : 0u) |
-                           (left > 2 ? unsigned{bytes[i + 2]} : 0u);
-    text += digits[group >> 18];
-    text += digits[(group >> 12) & 63];
-    text += left > 1 ? digits[(group >> 6) & 63] : '=';
-    text += left > 2 ? digits[group & 63] : '=';
-  }
-  return text;
+std::string source_hash(std::string_view text) {
+  const base::Sha256 hash = base::sha256_bytes(text);
+  std::string base64;
+  const CryptoPP::ArraySource all(hash.data(), hash.size(), true,
+                                  new CryptoPP::Base64Encoder(new CryptoPP::StringSink(base64), false));
+  return "'sha256-" + base64 + "'";
 }
-
-std::string source_hash(std::string_view text) { return "'sha256-" + base64(base::sha256_bytes(text)) + "'"; }
 
 std::string title_of(const ReportData& data) {
   std::set<std::string> kernels;

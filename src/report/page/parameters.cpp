@@ -7,7 +7,6 @@
 
 #include "core/space/value.hpp"
 #include "report/page/parts.hpp"
-#include "report/plot/markup.hpp"
 
 namespace xtune::report {
 
@@ -17,20 +16,13 @@ constexpr std::size_t most_parameters = 16, most_groups = 16, most_cells = 20, m
 
 /// Names and shares, largest first, as bars.
 std::string share_bars(const std::vector<std::pair<std::string, double>>& shares, const std::string& caption) {
-  const std::size_t count = std::min(most_bars, shares.size());
-  if (count == 0) return "";
-  std::vector<std::string> labels;
-  std::vector<double> percents;
-  for (std::size_t i = 0; i < count; ++i) {
-    labels.insert(labels.begin(), shares[i].first);
-    percents.push_back(shares[i].second * 100);
-  }
-  plot::Canvas canvas({caption, fmt::format("{} explains most, {:.0f} %.", shares[0].first, percents[0])},
-                      {plot::PlotScale::fitting(percents, true), "share of the variance, %", 5},
-                      {plot::PlotScale::categories(labels), "", 10}, {460, 50 + 22.0 * static_cast<double>(count)});
-  for (std::size_t i = 0; i < count; ++i)
-    canvas.bar(count - 1 - i, percents[i], "bar", fmt::format("{}: {:.1f} %", shares[i].first, percents[i]));
-  return figure(canvas, caption);
+  if (shares.empty()) return "";
+  std::vector<std::pair<std::string, double>> percents;
+  for (const auto& [name, share] : shares)
+    if (percents.size() < most_bars) percents.emplace_back(name, share * 100);
+  const auto& [name, percent] = percents.front();
+  return percent_bars(percents, caption, fmt::format("{} explains most, {:.0f} %.", name, percent),
+                      "share of the variance, %");
 }
 
 std::string importance_figures(const CaseView& view) {
@@ -173,9 +165,9 @@ std::string values_figure(const CaseView& view, std::size_t parameter, const std
 std::string parameters_section(const CaseView& view) {
   if (view.varied.empty() || view.ok_events() == 0) return "";
   std::string text = heading(view.heading, "Parameters");
-  if (const std::string figures = importance_figures(view) + pair_map(view); !figures.empty()) {
-    text += "<div class=\"figures\">\n" + figures + "</div>\n";
+  if (const std::string plots = importance_figures(view) + pair_map(view); !plots.empty()) {
     text +=
+        figures(plots) +
         paragraph("Importance is the share of the variance of the logarithm of " + view.merit.name() +
                       " that a regression forest of the measured configurations explains by one parameter, or by two "
                       "together. In the map the strongest colour is the best; a dash: none measured in full.",

@@ -5,8 +5,6 @@
 
 #include <cmath>
 
-#include "report/plot/markup.hpp"
-
 namespace xtune::report {
 
 using plot::escaped;
@@ -25,18 +23,36 @@ std::string figure(const plot::Canvas& canvas, std::string_view caption, const c
                      style ? fmt::format(" class=\"{}\"", style) : "", escaped(caption), canvas.svg());
 }
 
+std::string figures(const std::string& html) { return "<div class=\"figures\">\n" + html + "</div>\n"; }
+
+std::string percent_bars(const std::vector<std::pair<std::string, double>>& bars, const std::string& caption,
+                         const std::string& description, const std::string& axis) {
+  std::vector<std::string> labels;
+  std::vector<double> percents;
+  for (const auto& [label, percent] : bars) {
+    labels.insert(labels.begin(), label);
+    percents.push_back(percent);
+  }
+  plot::Canvas canvas({caption, description}, {plot::PlotScale::fitting(percents, true), axis, 5},
+                      {plot::PlotScale::categories(labels), "", 10},
+                      {460, 50 + 22.0 * static_cast<double>(bars.size())});
+  for (std::size_t i = 0; i < bars.size(); ++i)
+    canvas.bar(bars.size() - 1 - i, bars[i].second, "bar", fmt::format("{}: {:.1f} %", bars[i].first, bars[i].second));
+  return figure(canvas, caption);
+}
+
 std::string table(const PageTable& content) {
   const auto style = [&](std::size_t column) {
-    if (column < content.right.size() && content.right[column]) return " class=\"r\"";
-    return column < content.wraps.size() && content.wraps[column] ? " class=\"w\"" : "";
+    constexpr const char* styles[] = {"", " class=\"r\"", " class=\"w\""};
+    return styles[static_cast<std::size_t>(content.columns[column].cells)];
   };
   std::string text = fmt::format(
       "<div class=\"scroll{}\" tabindex=\"0\" role=\"region\" "
       "aria-label=\"{}\"><table{}><caption>{}</caption>\n<thead><tr>",
       content.rows.size() > 30 ? " long" : "", escaped(content.caption), content.sortable ? " class=\"sortable\"" : "",
       escaped(content.caption));
-  for (std::size_t i = 0; i < content.header.size(); ++i)
-    text += fmt::format("<th scope=\"col\"{}>{}</th>", style(i), escaped(content.header[i]));
+  for (std::size_t i = 0; i < content.columns.size(); ++i)
+    text += fmt::format("<th scope=\"col\"{}>{}</th>", style(i), escaped(content.columns[i].title));
   text += "</tr></thead>\n<tbody>\n";
   for (std::size_t number = 0; number < content.rows.size(); ++number) {
     const auto& row = content.rows[number];

@@ -16,28 +16,38 @@ std::string heading(int level, std::string_view text);
 std::string paragraph(std::string_view text, const char* style = nullptr);
 /// A plot with its caption; caption is escaped.
 std::string figure(const plot::Canvas& canvas, std::string_view caption, const char* style = nullptr);
-/// A table, its cells escaped; columns whose name is in `right` align right. The first column heads its rows.
+/// Plots beside each other.
+std::string figures(const std::string& html);
+/// Horizontal bars, the first one at the top. axis: of the percentages.
+std::string percent_bars(const std::vector<std::pair<std::string, double>>& bars, const std::string& caption,
+                         const std::string& description, const std::string& axis);
+/// A table, its cells escaped. The first column heads its rows.
 struct PageTable {
+  enum class Cells {
+    left,
+    right,
+    wrapped,  ///< long texts that may take several lines
+  };
+  struct Column {
+    std::string title;
+    Cells cells = Cells::left;
+  };
   std::string caption;
-  std::vector<std::string> header;
-  std::vector<std::vector<std::string>> rows;
-  std::vector<bool> right;         ///< by column; missing: left
-  std::vector<bool> wraps;         ///< by column: long texts that may take several lines
-  std::vector<std::string> links;  ///< by row: the id that its first cell links to; missing or empty: none
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows = {};
+  std::vector<std::string> links = {};  ///< by row: the id that its first cell links to; missing or empty: none
   bool sortable = false;
 };
 std::string table(const PageTable& content);
 /// A list of facts: names and texts, both escaped; those with an empty text are omitted.
 std::string facts(const std::vector<std::pair<std::string, std::string>>& pairs);
 
-/// Points of the view's drawn events. Those without finite values are omitted.
+/// Points of the view's drawn events.
 template <class X, class Y, class Take>
 std::vector<plot::PlotPoint> drawn_points(const CaseView& view, const X& x, const Y& y, const Take& take) {
   std::vector<plot::PlotPoint> points;
-  for (const std::size_t place : view.drawn) {
-    const CaseEvent& event = view.events[place];
-    if (take(event)) points.push_back({x(place, event), y(place, event), event.row});
-  }
+  for (const std::size_t place : view.drawn)
+    if (const CaseEvent& event = view.events[place]; take(event)) points.push_back({x(event), y(event), event.row});
   return points;
 }
 

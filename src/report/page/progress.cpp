@@ -19,9 +19,9 @@ struct Stretch {
 template <class At>
 std::vector<Stretch> finals_stretches(const CaseView& view, const At& at, double apart) {
   std::vector<Stretch> found;
-  for (std::size_t i = 0; i < view.events.size(); ++i) {
-    if (!view.events[i].of_finals) continue;
-    const Stretch one = at(i);
+  for (const CaseEvent& event : view.events) {
+    if (!event.of_finals) continue;
+    const Stretch one = at(event);
     if (!found.empty() && one.from - found.back().to <= apart)
       found.back().to = std::max(found.back().to, one.to);
     else
@@ -41,33 +41,28 @@ plot::PlotScale seconds_scale(const CaseView& view) {
   return {plot::ScaleKind::linear, 0, std::max(1e-9, view.events.back().seconds)};
 }
 
-/// One plot of the best so far. x: returns the position of an event by its index.
+/// One plot of the best so far. x: returns the position of an event.
 template <class X>
 std::string best_so_far(const CaseView& view, const std::string& x_label, const plot::PlotScale& x_scale, const X& x,
                         const std::vector<Stretch>& finals, const std::string& caption) {
   std::vector<double> merits;
   std::vector<plot::PlotPoint> steps;
   double best = NAN;
-  for (std::size_t i = 0; i < view.events.size(); ++i) {
-    const CaseEvent& event = view.events[i];
+  for (const CaseEvent& event : view.events) {
     if (event.record->outcome != Outcome::ok || !std::isfinite(event.merit)) continue;
     merits.push_back(event.merit);
     if (event.of_finals || !event.record->tainted.empty()) continue;
-    if (std::isnan(best) || view.merit.better(event.merit, best))
-      steps.push_back({x(i, event), best = event.merit, -1});
+    if (std::isnan(best) || view.merit.better(event.merit, best)) steps.push_back({x(event), best = event.merit, -1});
   }
   if (merits.empty()) return "";
   plot::Canvas canvas({caption, fmt::format("At the end of the search, the best is {}.", view.merit.text(best))},
                       {x_scale, x_label, 6}, {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
   for (std::size_t i = 0; i < finals.size() && i < 20; ++i)
     canvas.band(finals[i].from, finals[i].to, i + 1 == finals.size() ? "finals" : "");
-  const auto height = [](std::size_t, const CaseEvent& event) { return event.merit; };
-  canvas.dots(
-      drawn_points(view, x, height, [](const CaseEvent& event) { return event.record->outcome == Outcome::pruned; }),
-      "pruned", view.limits.drawn);
-  canvas.dots(
-      drawn_points(view, x, height, [](const CaseEvent& event) { return event.record->outcome == Outcome::ok; }), "ok",
-      view.limits.drawn);
+  const auto height = [](const CaseEvent& event) { return event.merit; };
+  for (const auto& [outcome, style] : {std::pair(Outcome::pruned, "pruned"), {Outcome::ok, "ok"}})
+    canvas.dots(drawn_points(view, x, height, [&](const CaseEvent& event) { return event.record->outcome == outcome; }),
+                style, view.limits.drawn);
   canvas.steps(steps, "best", x_scale.high(), view.limits.drawn / 2);
   return figure(canvas, caption);
 }
@@ -89,8 +84,8 @@ std::string compile_figure(const CaseView& view) {
                    base::human_seconds(seconds.back()), base::human_seconds(quantile_of(seconds, 0.5)))},
       {seconds_scale(view), "seconds of the run", 6}, {plot::PlotScale::fitting(seconds), "compile time, s", 5});
   canvas.dots(drawn_points(
-                  view, [](std::size_t, const CaseEvent& event) { return event.seconds; },
-                  [](std::size_t, const CaseEvent& event) { return event.record->compile_s; },
+                  view, [](const CaseEvent& event) { return event.seconds; },
+                  [](const CaseEvent& event) { return event.record->compile_s; },
                   [](const CaseEvent& event) { return event.record->compile_s > 0; }),
               "ok", view.limits.drawn);
   return figure(canvas, "Compile time of each configuration, when its result was known");
@@ -125,24 +120,24 @@ std::string lanes_figure(const CaseView& view) {
 
 std::string progress_section(const CaseView& view) {
   if (view.ok_events() == 0) return "";
-  const auto by_order = [](std::size_t place, const CaseEvent&) { return static_cast<double>(place + 1); };
-  const auto by_seconds = [](std::size_t, const CaseEvent& event) { return event.seconds; };
+  const auto by_order = [](const CaseEvent& event) { return event.number; };
+  const auto by_seconds = [](const CaseEvent& event) { return event.seconds; };
   const std::vector<Stretch> orders = finals_stretches(
       view,
-      [](std::size_t i) {
-        return Stretch{static_cast<double>(i) + 0.5, static_cast<double>(i) + 1.5};
+      [](const CaseEvent& event) {
+        return Stretch{event.number - 0.5, event.number + 0.5};
       },
       0.1);
   const std::vector<Stretch> times = finals_stretches(
       view,
-      [&](std::size_t i) {
-        return Stretch{std::max(0.0, view.events[i].seconds - view.events[i].record->bench_s), view.events[i].seconds};
+      [](const CaseEvent& event) {
+        return Stretch{std::max(0.0, event.seconds - event.record->bench_s), event.seconds};
       },
       0.5);
-  std::string text = heading(view.heading, "Search") + "<div class=\"figures\">\n";
-  text += best_so_far(view, "evaluations", order_scale(view), by_order, orders, "Best so far against evaluations");
-  text += best_so_far(view, "seconds", seconds_scale(view), by_seconds, times, "Best so far against seconds");
-  text += "</div>\n";
+  const std::string text =
+      heading(view.heading, "Search") +
+      figures(best_so_far(view, "evaluations", order_scale(view), by_order, orders, "Best so far against evaluations") +
+              best_so_far(view, "seconds", seconds_scale(view), by_seconds, times, "Best so far against seconds"));
   std::string note =
       "The line is the best so far. Coloured dots passed; grey dots were dropped early, at their smallest "
       "sample. Pauses between runs are omitted.";
@@ -153,9 +148,9 @@ std::string progress_section(const CaseView& view) {
 
 std::string timeline_section(const CaseView& view) {
   if (view.events.empty()) return "";
-  const std::string figures = lanes_figure(view) + compile_figure(view);
-  if (figures.empty()) return "";
-  return heading(view.heading, "Timeline") + "<div class=\"figures\">\n" + figures + "</div>\n" +
+  const std::string plots = lanes_figure(view) + compile_figure(view);
+  if (plots.empty()) return "";
+  return heading(view.heading, "Timeline") + figures(plots) +
          paragraph("Records hold how long each configuration compiled, but neither when nor in which worker.", "note");
 }
 

@@ -20,6 +20,8 @@ bool is_measured_in_full(const CaseEvent& event) {
   return event.record->outcome == Outcome::ok && std::isfinite(event.merit) && !event.of_finals;
 }
 
+double merit_of(const CaseEvent& event) { return event.merit; }
+
 /// "Time against registers".
 std::string against_text(const CaseView& view, const std::string& name) {
   return view.merit.is_time() ? "Time against " + name : view.merit.name() + " against " + name;
@@ -42,8 +44,7 @@ std::string quantity_figure(const CaseView& view, const std::string& name, const
                       {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
   canvas.dots(
       drawn_points(
-          view, [&](std::size_t, const CaseEvent& event) { return quantity(*event.record); },
-          [](std::size_t, const CaseEvent& event) { return event.merit; },
+          view, [&](const CaseEvent& event) { return quantity(*event.record); }, merit_of,
           [&](const CaseEvent& event) { return is_measured_in_full(event) && !std::isnan(quantity(*event.record)); }),
       "ok", view.limits.drawn);
   return figure(canvas, against_text(view, name));
@@ -66,10 +67,13 @@ double spilled_of(const record::Record& record) {
 std::string steps_table(const CaseView& view) {
   if (view.shown.ranked.empty() || view.shown.ranked.front()->steps.empty()) return "";
   const auto cell = [](const auto& value) { return value ? std::to_string(*value) : std::string("-"); };
-  PageTable content;
-  content.caption = "Steps of the best configuration, in the order of their launches";
-  content.header = {"kernel", "registers", "spilled bytes", "static shared bytes", "dynamic shared bytes"};
-  content.right = {false, true, true, true, true};
+  using enum PageTable::Cells;
+  PageTable content{"Steps of the best configuration, in the order of their launches",
+                    {{"kernel"},
+                     {"registers", right},
+                     {"spilled bytes", right},
+                     {"static shared bytes", right},
+                     {"dynamic shared bytes", right}}};
   for (const record::StepUsage& step : view.shown.ranked.front()->steps)
     content.rows.push_back({step.entry, cell(step.usage.registers), cell(step.usage.spilled_bytes),
                             cell(step.usage.static_shared_bytes), std::to_string(step.dynamic_shared_bytes)});
@@ -96,16 +100,9 @@ RooflineMarks roofline_marks(const CaseView& view, const device::DeviceModel& mo
   for (const std::size_t place : view.drawn) {
     const CaseEvent& event = view.events[place];
     if (!is_measured_in_full(event)) continue;
-    std::vector<std::uint32_t> row;
-    for (const space::Parameter& parameter : parameters) {
-      const auto value = event.record->config.find(parameter.name);
-      if (value == event.record->config.end()) break;
-      const auto at = std::find(parameter.values.begin(), parameter.values.end(), value->second);
-      if (at == parameter.values.end()) break;
-      row.push_back(static_cast<std::uint32_t>(at - parameter.values.begin()));
-    }
-    if (row.size() != parameters.size() || !known.insert(row).second) continue;
-    rows.push_back(row);
+    const auto row = levels_of(parameters, event.record->config);
+    if (!row || !known.insert(*row).second) continue;
+    rows.push_back(*row);
     events.push_back(&event);
   }
   if (rows.empty()) return marks;
@@ -149,14 +146,13 @@ std::string roofline_figure(const CaseView& view) {
 }  // namespace
 
 std::string resources_section(const CaseView& view) {
-  const std::string figures = quantity_figure(view, "registers", "registers per thread", registers_of) +
-                              quantity_figure(view, "shared memory", "shared memory per block, KiB", shared_kib_of) +
-                              quantity_figure(view, "spilled bytes", "spilled bytes per thread", spilled_of) +
-                              roofline_figure(view);
+  const std::string plots = quantity_figure(view, "registers", "registers per thread", registers_of) +
+                            quantity_figure(view, "shared memory", "shared memory per block, KiB", shared_kib_of) +
+                            quantity_figure(view, "spilled bytes", "spilled bytes per thread", spilled_of) +
+                            roofline_figure(view);
   const std::string steps = steps_table(view);
-  if (figures.empty() && steps.empty()) return "";
-  return heading(view.heading, "Resources") + steps +
-         (figures.empty() ? "" : "<div class=\"figures\">\n" + figures + "</div>\n");
+  if (plots.empty() && steps.empty()) return "";
+  return heading(view.heading, "Resources") + steps + (plots.empty() ? "" : figures(plots));
 }
 
 std::string pareto_section(const CaseView& view) {
@@ -173,11 +169,9 @@ std::string pareto_section(const CaseView& view) {
     all.push_back({values[0], values[1], -1});
   }
   if (all.empty()) return "";
-  PageTable content;
-  content.caption = "Pareto set: no other configuration is better in one goal without being worse in the other";
-  content.header = {"configuration", names[0], names[1]};
-  content.right = {false, true, true};
-  content.wraps = {true};
+  using enum PageTable::Cells;
+  PageTable content{"Pareto set: no other configuration is better in one goal without being worse in the other",
+                    {{"configuration", wrapped}, {names[0], right}, {names[1], right}}};
   for (const record::Record* record : objective.pareto(view.shown.ranked)) {
     const std::vector<double> values = objective.values(*record);
     front.push_back({values[0], values[1], -1});
@@ -192,8 +186,8 @@ std::string pareto_section(const CaseView& view) {
   canvas.dots(all, "pruned", view.limits.drawn);
   canvas.line(front, "best");
   canvas.dots(front, "ok mid", view.limits.drawn);
-  return heading(view.heading, "Pareto set") + "<div class=\"figures\">\n" +
-         figure(canvas, "Both goals; the line joins the Pareto set") + table(content) + "</div>\n";
+  return heading(view.heading, "Pareto set") +
+         figures(figure(canvas, "Both goals; the line joins the Pareto set") + table(content));
 }
 
 }  // namespace xtune::report

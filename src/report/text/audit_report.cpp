@@ -26,9 +26,7 @@ std::string percent(double share) { return fmt::format("{:.1f} %", share * 100);
 
 /// Of another case, as far as it differs from this one: "M=512".
 std::string difference(const Bindings& other, const Bindings& own) {
-  Bindings differing;
-  for (const auto& [name, value] : other)
-    if (const auto found = own.find(name); found == own.end() || found->second != value) differing.emplace(name, value);
+  const Bindings differing = without(other, own);
   return space::shown_text(differing.empty() ? other : differing);
 }
 
@@ -36,32 +34,6 @@ std::string interval_text(const ComparedConfig* config) {
   if (!config || !config->ratio || config->ratio->low >= config->ratio->high) return "-";
   return fmt::format("{:.1f} .. {:.1f} %", (config->ratio->low - 1) * 100, (config->ratio->high - 1) * 100);
 }
-
-/// The table of a case.
-class CaseTable {
- public:
-  CaseTable(const spec::Spec& spec, const AuditedCase& one) : spec_(spec), one_(one) {
-    table_.header = {"repeats", "answer", "regret", "99.5 % interval"};
-    table_.texts = {{"configuration", {}}, {"failure", {}}};
-  }
-  void add(const std::string& repeats, const std::string& answer, const Bindings& config) {
-    const ComparedConfig* const found = one_.find(config);
-    table_.rows.push_back({repeats, answer, found ? regret_text(found->regret()) : "-", interval_text(found)});
-    table_.texts[0].cells.push_back(config_text(spec_, config));
-    table_.texts[1].cells.push_back(found ? base::first_line(found->failure) : "");
-  }
-  std::string text(std::size_t width) {
-    const auto& failures = table_.texts[1].cells;
-    if (std::all_of(failures.begin(), failures.end(), [](const std::string& cell) { return cell.empty(); }))
-      table_.texts.pop_back();
-    return table_.rows.empty() ? "" : render_fitted(table_, width);
-  }
-
- private:
-  const spec::Spec& spec_;
-  const AuditedCase& one_;
-  FittedTable table_;
-};
 
 std::string answer_of(const AuditedCase& one, const Bindings& winner) {
   if (winner == one.reference()->winner) return "winner";
@@ -141,13 +113,24 @@ std::string audit_case_text(const spec::Spec& spec, const AuditedCase& one, std:
   std::string text = one.problem.empty() ? "\n" : fmt::format("\nproblem: {}\n", space::shown_text(one.problem));
   if (one.repeats.empty()) return text + "no tuning was completed\n";
   if (one.winners().empty()) return text + "no configuration passed in any repeat\n";
-  CaseTable table(spec, one);
-  for (const auto& [winner, count] : one.winners()) table.add(std::to_string(count), answer_of(one, winner), winner);
+  using Kind = FittedTable::Kind;
+  FittedTable table{{{"repeats"},
+                     {"answer"},
+                     {"regret"},
+                     {"99.5 % interval"},
+                     {"configuration", Kind::text},
+                     {"failure", Kind::remark}}};
+  const auto add = [&](const std::string& repeats, const std::string& answer, const Bindings& config) {
+    const ComparedConfig* const found = one.find(config);
+    table.rows.push_back({repeats, answer, found ? regret_text(found->regret()) : "-", interval_text(found),
+                          config_text(spec, config), found ? base::first_line(found->failure) : ""});
+  };
+  for (const auto& [winner, count] : one.winners()) add(std::to_string(count), answer_of(one, winner), winner);
   for (const AuditedNeighbour& neighbour : one.neighbours)
-    table.add("-", "of " + difference(neighbour.problem, one.problem) + (neighbour.in_reach ? "" : ", out of reach"),
-              neighbour.winner);
-  if (one.default_config) table.add("-", "default", *one.default_config);
-  return text + table.text(width);
+    add("-", "of " + difference(neighbour.problem, one.problem) + (neighbour.in_reach ? "" : ", out of reach"),
+        neighbour.winner);
+  if (one.default_config) add("-", "default", *one.default_config);
+  return text + render_fitted(table, width);
 }
 
 std::string audit_text(const spec::Spec& spec, const std::vector<AuditedCase>& cases) {

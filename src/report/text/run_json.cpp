@@ -10,6 +10,8 @@
 
 namespace xtune::report {
 
+using Json = nlohmann::ordered_json;
+
 ActiveTime::ActiveTime(std::vector<std::pair<double, double>> intervals_ms) {
   std::sort(intervals_ms.begin(), intervals_ms.end());
   for (const auto& interval : intervals_ms) {
@@ -41,19 +43,24 @@ double ActiveTime::seconds_until(double unix_time_ms) const {
   return sum_ms * 1e-3;
 }
 
-nlohmann::ordered_json failures_json(const run::TuneResult& result) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+Json counts_json(const std::map<Outcome, std::uint64_t>& counts) {
+  auto json = Json::object();
+  for (const auto& [outcome, count] : counts) json[to_string(outcome)] = count;
+  return json;
+}
+
+Json failures_json(const run::TuneResult& result) {
+  Json list = Json::array();
   for (const FailureGroup& group : failure_groups(result)) {
-    nlohmann::ordered_json json{
-        {"outcome", to_string(group.outcome)}, {"count", group.count}, {"sanitizer", group.sanitizer}};
-    json["config"] = group.example ? bindings_json(group.example->config) : nlohmann::ordered_json();
-    json["message"] = group.example ? nlohmann::ordered_json(group.example->message) : nlohmann::ordered_json();
+    Json json{{"outcome", to_string(group.outcome)}, {"count", group.count}, {"sanitizer", group.sanitizer}};
+    json["config"] = group.example ? bindings_json(group.example->config) : Json();
+    json["message"] = group.example ? Json(group.example->message) : Json();
     list.push_back(std::move(json));
   }
   return list;
 }
 
-nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
+Json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
   std::vector<const record::Record*> records;
   for (const record::Record& record : result.records) records.push_back(&record);
   for (const record::Record& record : result.further)
@@ -61,9 +68,9 @@ nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult&
   std::stable_sort(records.begin(), records.end(),
                    [](const record::Record* a, const record::Record* b) { return record::is_earlier(*a, *b); });
   const ActiveTime active = ActiveTime::of(records);
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const record::Record* record : records) {
-    nlohmann::ordered_json row{{"config", bindings_json(record->config)}, {"outcome", to_string(record->outcome)}};
+    Json row{{"config", bindings_json(record->config)}, {"outcome", to_string(record->outcome)}};
     row["time_ms"] = nullptr;
     if (record->outcome == Outcome::ok)
       row["time_ms"] = measure::statistic(record->time_ms, spec.measure.statistic);
@@ -80,9 +87,8 @@ nlohmann::ordered_json trace_json(const spec::Spec& spec, const run::TuneResult&
   return list;
 }
 
-nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice,
-                                   std::size_t index) {
-  nlohmann::ordered_json json;
+Json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice, std::size_t index) {
+  Json json;
   json["rule"] = spec.objective.across == spec::ObjectiveSpec::Across::worst ? "worst" : "geomean";
   json["config"] = nullptr;
   if (!choice) return json;
@@ -93,19 +99,18 @@ nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<r
   return json;
 }
 
-nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record) {
-  nlohmann::ordered_json json;
+static Json finite_json(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+Json measured_json(const spec::Spec& spec, const record::Record& record) {
+  Json json;
   json["config"] = bindings_json(record.config);
   json["time_ms"] = measure::statistic(record.time_ms, spec.measure.statistic);
-  json["metrics"] = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : record::metrics_of(spec, record))
-    json["metrics"][name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  json["metrics"] = Json::object();
+  for (const auto& [name, value] : record::metrics_of(spec, record)) json["metrics"][name] = finite_json(value);
   if (!spec.objective.goals.empty()) {
     const record::Objective objective(spec);
     const std::vector<double> values = objective.values(record);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      json["objective"][objective.names()[i]] =
-          std::isfinite(values[i]) ? nlohmann::ordered_json(values[i]) : nlohmann::ordered_json();
+    for (std::size_t i = 0; i < values.size(); ++i) json["objective"][objective.names()[i]] = finite_json(values[i]);
   }
   json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
   if (record.time_ms.outliers > 0) json["outliers"] = record.time_ms.outliers;
@@ -125,19 +130,19 @@ nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Recor
 
 namespace {
 
-nlohmann::ordered_json default_json(const spec::Spec& spec, const run::TuneResult& result) {
+Json default_json(const spec::Spec& spec, const run::TuneResult& result) {
   const record::Record* const found = default_record(result);
   if (!found) return nullptr;
   if (found->outcome == Outcome::ok) return measured_json(spec, *found);
-  nlohmann::ordered_json json{{"config", bindings_json(found->config)}, {"outcome", to_string(found->outcome)}};
+  Json json{{"config", bindings_json(found->config)}, {"outcome", to_string(found->outcome)}};
   if (found->outcome == Outcome::pruned) json["at_least_ms"] = found->time_ms.min;
   return json;
 }
 
 }  // namespace
 
-nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows) {
-  nlohmann::ordered_json json;
+Json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows) {
+  Json json;
   json["kernel"] = spec.kernel.name;
   json["device"] = {{"backend", result.device.backend},
                     {"name", result.device.name},
@@ -153,7 +158,7 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
   if (!standings.empty()) {
     json["best"] = measured_json(spec, standings.best());
     if (is_advised(result, standings.best())) json["best"]["proposed_by"] = "advisor";
-    json["best"]["ties"] = nlohmann::ordered_json::array();
+    json["best"]["ties"] = Json::array();
     for (const record::Record* tie : standings.ties()) json["best"]["ties"].push_back(bindings_json(tie->config));
     if (const auto finals = finals_behind(result, standings.best(), criterion))
       json["finals"] = {{"finalists", finals->order().size()},
@@ -163,9 +168,9 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
                         {"drift", finals->drift()}};
   }
   json["default"] = default_json(spec, result);
-  json["top"] = nlohmann::ordered_json::array();
+  json["top"] = Json::array();
   if (spec.objective.goals.size() == 2) {
-    json["pareto"] = nlohmann::ordered_json::array();
+    json["pareto"] = Json::array();
     for (const record::Record* record : objective.pareto(order)) json["pareto"].push_back(measured_json(spec, *record));
   }
   for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
@@ -175,8 +180,7 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
     json["top"].back()["vs_best"] = ratio->value;
     json["top"].back()["vs_best_interval"] = {ratio->low, ratio->high};
   }
-  json["counts"] = nlohmann::ordered_json::object();
-  for (const auto& [outcome, count] : result.counts) json["counts"][to_string(outcome)] = count;
+  json["counts"] = counts_json(result.counts);
   json["failures"] = failures_json(result);
   json["trace"] = trace_json(spec, result);
   json["seconds"] = {{"total", result.total_s},
@@ -197,8 +201,6 @@ nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& r
 }
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// measured: in the form of measured_json.
 void add_measured(Json& row, const Json& measured) {

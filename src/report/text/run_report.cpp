@@ -1,4 +1,5 @@
-// The output at the end of a run; groups and examples of failures.
+// The output at the end of a run, groups and examples of failures, and the progress line, which tries fewer and fewer
+// parts.
 #include "report/text/run_report.hpp"
 
 #include <fmt/format.h>
@@ -6,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <tuple>
 
 #include "base/text.hpp"
@@ -16,19 +19,132 @@
 #include "core/record/objective.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
-#include "report/text/results_table.hpp"
 #include "report/text/table.hpp"
 
 namespace xtune::report {
 
+std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::vector<const record::Record*>& records,
+                                             const record::Standings& standings) {
+  std::vector<MeasuredColumn> columns;
+  const measure::Statistic by = spec.measure.statistic;
+  const auto any = [&](const auto& has) {
+    return std::any_of(records.begin(), records.end(), [&](const record::Record* record) { return has(*record); });
+  };
+  const auto add = [&](const std::string& title, std::function<std::string(const record::Record&)> cell) {
+    columns.push_back({title, std::move(cell)});
+  };
+  add("time", [by](const record::Record& one) { return base::human_time_ms(measure::statistic(one.time_ms, by)); });
+  const bool compares = standings.by_time();
+  if (compares)
+    add("vs best", [&standings](const record::Record& one) {
+      const auto ratio = standings.ratio(one);
+      const bool tie = ratio && ratio->tied && &one != &standings.best();
+      const bool tainted = !one.tainted.empty() && standings.best().tainted.empty();
+      return (ratio ? fmt::format("{:.3f}", ratio->value) : "-") + (tie ? " tie" : tainted ? " tainted" : "");
+    });
+  if (compares)
+    add("95 % interval", [&standings](const record::Record& one) {
+      const auto ratio = standings.ratio(one);
+      return ratio && &one != &standings.best() ? fmt::format("{:.3f} .. {:.3f}", ratio->low, ratio->high) : "";
+    });
+  if (any([](const record::Record& one) { return one.reference.has_value(); }))
+    add("speed-up", [by](const record::Record& one) {
+      const auto speedup = record::speedup(one, by);
+      return speedup ? fmt::format("{:.3g}", *speedup) : "-";
+    });
+  if (!compares)
+    add(interval_name(spec), [](const record::Record& one) {
+      return base::human_time_ms(one.time_ms.low) + " .. " + base::human_time_ms(one.time_ms.high);
+    });
+  add("noise", [](const record::Record& one) { return fmt::format("{:.1f} %", one.time_ms.noise * 100); });
+  if (any([](const record::Record& one) { return one.time_ms.outliers > 0; }))
+    add("outliers", [](const record::Record& one) { return std::to_string(one.time_ms.outliers); });
+  if (any([](const record::Record& one) { return one.repeatable.has_value(); }))
+    add("same bits", [](const record::Record& one) {
+      return !one.repeatable ? "-" : one.repeatable->same() ? "yes" : "no";
+    });
+  return columns;
+}
+
 namespace {
 
-std::string counts_text(const run::TuneResult& result) {
-  std::string text;
-  for (const auto& [outcome, count] : result.counts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(outcome));
-  return text.empty() ? "none" : text;
+/// Adds the metrics as columns, each with the prefix that fits its largest value.
+void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<const record::Record*>& order) {
+  std::vector<std::vector<std::pair<std::string, double>>> metrics;
+  for (const record::Record* record : order) metrics.push_back(record::metrics_of(spec, *record));
+  const std::vector<std::string> names = record::metric_names(spec);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    double largest = 0;
+    for (const auto& row : metrics)
+      if (std::isfinite(row[i].second)) largest = std::max(largest, std::abs(row[i].second));
+    const ShownMetric shown = shown_metric(names[i], largest);
+    table.columns.push_back({shown.name});
+    for (std::size_t row = 0; row < metrics.size(); ++row)
+      table.rows[row].push_back(number_text(metrics[row][i].second * shown.factor));
+  }
 }
+
+/// The first `rows` of the order in `width` columns. more: number of others that passed.
+std::string results_table(const spec::Spec& spec, const record::Standings& standings, std::size_t rows,
+                          std::size_t more, std::size_t width) {
+  std::vector<const record::Record*> order = standings.order();
+  order.resize(std::min(order.size(), rows));
+  FittedTable table{{{"#"}}};
+  for (std::size_t i = 0; i < order.size(); ++i) table.rows.push_back({std::to_string(i + 1)});
+  const auto add = [&](const FittedTable::Column& column, const auto& cell) {
+    table.columns.push_back(column);
+    for (std::size_t i = 0; i < order.size(); ++i) table.rows[i].push_back(cell(*order[i]));
+  };
+  for (const MeasuredColumn& column : measured_columns(spec, order, standings)) add({column.title}, column.cell);
+  add_metrics(table, spec, order);
+  for (const space::Parameter& parameter : spec.parameters)
+    add({parameter.name, FittedTable::Kind::parameter}, [&](const record::Record& record) {
+      const auto found = record.config.find(parameter.name);
+      return found == record.config.end() ? "-" : to_text(found->second);
+    });
+  if (more) table.end = fmt::format("... {} more", more);
+  return render_fitted(table, width);
+}
+
+}  // namespace
+
+std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Standings& standings) {
+  if (!found) return {};
+  const record::Record& best = standings.best();
+  if (found->config == best.config) return "the best is the default configuration";
+  const std::string what = config_text(spec, without(found->config, best.config));
+  const bool pruned = found->outcome == Outcome::pruned;
+  if (found->outcome != Outcome::ok && !pruned) return fmt::format("{}: {}", what, to_string(found->outcome));
+  const auto ratio = standings.ratio(*found);
+  if (!ratio || !standings.by_time()) return {};
+  const double own_ms = pruned ? found->time_ms.min : measure::statistic(found->time_ms, spec.measure.statistic);
+  return fmt::format("{}{}, {:.3g} times the time of the best ({})", pruned ? "at least " : "",
+                     base::human_time_ms(own_ms), ratio->value, what);
+}
+
+std::string interval_name(const spec::Spec& spec) {
+  return spec.measure.statistic == measure::Statistic::median ? "95 % interval" : "median's 95 % interval";
+}
+
+ShownMetric shown_metric(const std::string& name, double largest) {
+  constexpr std::string_view prefixes = "kMGTP";
+  constexpr std::string_view rates[] = {"FLOPS", "FLOP_per_s", "FLOPs_per_s", "OPS", "OP_per_s",
+                                        "IOPS",  "B_per_s",    "Bps",         "B/s", "FLOP/s"};
+  ShownMetric shown{name, 1};
+  if (name.empty() || largest <= 0) return shown;
+  const std::string rate = name.substr(1);
+  std::size_t prefix = prefixes.find(name[0] == 'K' ? 'k' : name[0]);
+  if (prefix == std::string_view::npos || std::find(std::begin(rates), std::end(rates), rate) == std::end(rates))
+    return shown;
+  for (; largest * shown.factor < 1 && prefix > 0; --prefix) shown.factor *= 1000;
+  for (; largest * shown.factor >= 1e4 && prefix + 1 < prefixes.size(); ++prefix) shown.factor /= 1000;
+  if (shown.factor != 1) shown.name = prefixes[prefix] + rate;
+  return shown;
+}
+
+std::string number_text(double number) { return std::isfinite(number) ? fmt::format("{:.4g}", number) : "-"; }
+
+namespace {
 
 std::string pareto_text(const spec::Spec& spec, const record::Objective& objective,
                         const std::vector<const record::Record*>& order) {
@@ -119,6 +235,12 @@ const record::Record* latest_record(const std::vector<const record::Record*>& re
   return found;
 }
 
+std::string counts_text(const std::map<Outcome, std::uint64_t>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [outcome, count] : counts) parts.push_back(fmt::format("{} {}", count, to_string(outcome)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 std::string config_text(const spec::Spec& spec, const Bindings& config) {
   std::string text;
   for (const space::Parameter& parameter : spec.parameters)
@@ -127,12 +249,12 @@ std::string config_text(const spec::Spec& spec, const Bindings& config) {
   return text;
 }
 
-std::string different_text(const spec::Spec& spec, const Bindings& config, const Bindings& other) {
-  Bindings different;
-  for (const auto& [name, value] : config)
-    if (const auto known = other.find(name); known == other.end() || known->second != value)
-      different.emplace(name, value);
-  return config_text(spec, different);
+Bindings without(Bindings values, const Bindings& other) {
+  std::erase_if(values, [&](const auto& each) {
+    const auto known = other.find(each.first);
+    return known != other.end() && known->second == each.second;
+  });
+  return values;
 }
 
 std::string metrics_text(const spec::Spec& spec, const record::Record& record) {
@@ -158,14 +280,7 @@ namespace {
 
 /// On one line: the lines of a message are separated by " | ".
 std::string message_line(const std::string& message) {
-  std::string line;
-  for (const char c : base::printable_lines(message, 600)) {
-    if (c == '\n')
-      line += " | ";
-    else
-      line += c;
-  }
-  return line;
+  return fmt::format("{}", fmt::join(base::split(base::printable_lines(message, 600), '\n'), " | "));
 }
 
 }  // namespace
@@ -215,8 +330,9 @@ namespace {
 /// "12 of 24 valid configurations in 3 s: 9 ok, 3 pruned (2 from the store)", then other contents of the table, and the
 /// costs. earlier: number of configurations of earlier runs.
 std::string summary_text(const run::TuneResult& result, std::size_t earlier) {
-  std::string text = fmt::format("\n{} of {} valid configurations in {}: {}", result.evaluated(), result.space_size,
-                                 base::human_seconds(result.total_s), counts_text(result));
+  std::string text =
+      fmt::format("\n{} of {} valid configurations in {}: {}", result.evaluated(), result.space_size,
+                  base::human_seconds(result.total_s), result.counts.empty() ? "none" : counts_text(result.counts));
   std::vector<std::string> remarks;
   if (const std::uint64_t stored = result.from_store - result.from_peers)
     remarks.push_back(fmt::format("{} from the store", stored));
@@ -235,14 +351,10 @@ std::string winner_text(const spec::Spec& spec, const run::TuneResult& result, c
   constexpr std::size_t short_enough = 74;  // after "best: ", in 80 columns
   const std::string all = config_text(spec, config);
   if (all.size() <= short_enough || !result.default_config) return "best: " + all + "\n";
-  const std::string different = different_text(spec, config, *result.default_config);
+  const Bindings different = without(config, *result.default_config);
   if (different.empty()) return "best: the default configuration\n      " + all + "\n";
-  Bindings same;
-  for (const auto& [name, value] : config)
-    if (const auto known = result.default_config->find(name);
-        known != result.default_config->end() && known->second == value)
-      same.emplace(name, value);
-  return "best: " + different + "\n" + (same.empty() ? "" : "      as by default: " + config_text(spec, same) + "\n");
+  const std::string same = config_text(spec, without(config, different));
+  return "best: " + config_text(spec, different) + "\n" + (same.empty() ? "" : "      as by default: " + same + "\n");
 }
 
 /// "2 others are tied with it (within noise or 1 %)", or by how much the next one is slower.
@@ -380,6 +492,84 @@ std::string across_text(const spec::Spec& spec, const std::optional<record::Acro
                         base::human_time_ms(measure::statistic(choice->records[i]->time_ms, spec.measure.statistic)),
                         choice->ratios[i]);
   return text;
+}
+
+namespace {
+
+/// The state of a run without a result: "compiling 10, 2 s".
+std::string waiting_text(const run::Progress& progress) {
+  const std::string what = progress.compiling > 0 ? fmt::format("compiling {}", progress.compiling)
+                           : progress.waiting > 0 ? fmt::format("measuring the first of {}", progress.waiting + 1)
+                                                  : "measuring";
+  const double seconds = std::floor(progress.elapsed_s);
+  return fmt::format("{}, {}", what, seconds < 60 ? fmt::format("{:.0f} s", seconds) : base::human_seconds(seconds));
+}
+
+std::string joined(std::string_view between, std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts)
+    if (!part.empty()) text.append(text.empty() ? "" : between).append(part);
+  return text;
+}
+
+/// The words that fit; a word that does not is replaced by "...", as are those behind it.
+std::string fitting_words(const std::vector<std::string>& words, std::size_t width) {
+  constexpr std::string_view more = "...";
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string longer = joined(" ", {text, words[i]});
+    const std::size_t rest = i + 1 < words.size() ? 1 + more.size() : 0;
+    if (columns_of(longer) + rest > width) return text.empty() ? "" : joined(" ", {text, more});
+    text = longer;
+  }
+  return text;
+}
+
+/// The best configuration: the parameters that differ from the default, or all if none does.
+std::vector<std::string> telling_words(const spec::Spec& spec, const run::Progress& progress) {
+  const Bindings& config = progress.best->config;
+  const Bindings differing = progress.default_config ? without(config, *progress.default_config) : config;
+  std::vector<std::string> words;
+  for (const space::Parameter& parameter : spec.parameters)
+    if (const auto found = config.find(parameter.name);
+        found != config.end() && (differing.empty() || differing.contains(parameter.name)))
+      words.push_back(parameter.name + "=" + space::shown_text(found->second));
+  return words;
+}
+
+}  // namespace
+
+std::string progress_line(const spec::Spec& spec, const run::Progress& progress, std::size_t width) {
+  std::string head = fmt::format("[{}/{}]", progress.done, progress.total);
+  if (width > 0 && progress.done == 0) {
+    const std::string line = head + " " + waiting_text(progress);
+    return columns_of(line) <= width ? line : head;
+  }
+  if (progress.best)
+    head += " best " + base::human_time_ms(measure::statistic(progress.best->time_ms, spec.measure.statistic));
+  std::string rate, left;
+  const double fresh = static_cast<double>(progress.done - progress.from_store);
+  if (progress.elapsed_s > 0 && fresh > 0) {
+    const double per_s = fresh / progress.elapsed_s;
+    rate = fmt::format("{:.1f} configs/s", per_s);
+    if (progress.total > progress.done)
+      left = base::human_seconds(static_cast<double>(progress.total - progress.done) / per_s) + " left";
+  }
+  std::string queues = fmt::format("{} compiling, {} waiting", progress.compiling, progress.waiting);
+  const std::string config = progress.best ? config_text(spec, progress.best->config) : "";
+  if (width == 0) return joined(" | ", {head, joined(", ", {rate, left}), queues, config});
+  if (progress.finals) queues.clear(), left = "measuring the best again, side by side";
+  const std::string pace = joined(progress.finals ? " | " : ", ", {rate, left});
+  for (const std::string& line : {joined(" | ", {head, pace, queues, config}), joined(" | ", {head, pace, config}),
+                                  joined(" | ", {head, left, config})})
+    if (columns_of(line) <= width) return line;
+  if (progress.finals) left = "finals";
+  std::string line = joined(" | ", {head, left});
+  if (columns_of(line) > width) return columns_of(head) <= width ? head : "";
+  const std::size_t used = columns_of(line) + 3;
+  if (progress.best && used < width)
+    line = joined(" | ", {line, fitting_words(telling_words(spec, progress), width - used)});
+  return line;
 }
 
 }  // namespace xtune::report

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
@@ -29,6 +31,35 @@ struct TextLayout {
 std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
                      const TextLayout& layout = {});
 
+/// The default configuration, compared with the best: "41.0 us, 1.3 times the time of the best (BLOCK=64)". found: its
+/// record; null: it was not tried. standings: not empty. Empty if there is nothing to say.
+std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Standings& standings);
+
+/// "95 % interval", of the median, for any ranking statistic.
+std::string interval_name(const spec::Spec& spec);
+
+/// A metric in the usual form: a rate below 1 or from 10,000 on gets another prefix, by the maximum of its values:
+/// TFLOPS 0.0026 becomes GFLOPS 2.6.
+struct ShownMetric {
+  std::string name;
+  double factor = 1;
+};
+ShownMetric shown_metric(const std::string& name, double largest);
+
+/// Four significant digits, or "-".
+std::string number_text(double number);
+
+/// A column of measured values in a table of configurations.
+struct MeasuredColumn {
+  std::string title;
+  std::function<std::string(const record::Record&)> cell;  ///< of a record that passed; "-": unknown
+};
+/// Time, its multiple of the best one's with the interval of that (of the time itself if the objective is another
+/// value), and noise; and where one of the records has them, the speed-up over the reference, outliers, and
+/// whether launches gave the same bits. spec and standings must outlive the columns.
+std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::vector<const record::Record*>& records,
+                                             const record::Standings& standings);
+
 /// The finals that decided about this record; nullopt: none.
 std::optional<record::FinalsResult> finals_behind(const run::TuneResult& result, const record::Record& best,
                                                   const record::Criterion& criterion);
@@ -52,8 +83,12 @@ nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<r
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
 std::string config_text(const spec::Spec& spec, const Bindings& config);
-/// The parameters of a configuration whose values differ from the other's, in the same form.
-std::string different_text(const spec::Spec& spec, const Bindings& config, const Bindings& other);
+/// The values that differ from the other's.
+Bindings without(Bindings values, const Bindings& other);
+/// "9 ok, 3 pruned"; empty for none.
+std::string counts_text(const std::map<Outcome, std::uint64_t>& counts);
+/// {"ok": 9, "pruned": 3}
+nlohmann::ordered_json counts_json(const std::map<Outcome, std::uint64_t>& counts);
 /// "TFLOPS 42.1, GBps 300" for a measured record.
 std::string metrics_text(const spec::Spec& spec, const record::Record& record);
 /// "objective: least energy_j 0.5, most TFLOPS 42" for a measured record, if the spec has goals.

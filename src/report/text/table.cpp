@@ -59,61 +59,58 @@ bool numeric(const std::string& text) {
 }
 
 using Rows = std::vector<std::vector<std::string>>;
-
-/// The texts below a row, in their order.
-using Below = std::vector<std::vector<std::string>>;
+using Kind = FittedTable::Kind;
 
 struct Layout {
   std::vector<std::string> header;
   Rows rows;
-  Below below;  ///< by row
+  Rows below;  ///< the texts below each row, in their order
 };
 
-/// Parameters of the table whose values differ, and the others as text.
-std::vector<std::size_t> varying(const FittedTable& table, std::string& same) {
-  std::vector<std::size_t> differ;
-  for (std::size_t i = 0; i < table.names.size(); ++i) {
-    const bool varies = std::any_of(table.values.begin(), table.values.end(),
-                                    [&](const auto& values) { return values[i] != table.values.front()[i]; });
-    if (varies || table.values.size() < 2)
-      differ.push_back(i);
+/// The columns that are not omitted, without the parameters that have one value in all rows, which are added to `same`.
+std::vector<std::size_t> shown_columns(const FittedTable& table, std::string& same) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const auto& [title, kind] = table.columns[i];
+    const auto all_are = [&](const std::string& cell) {
+      return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[i] == cell; });
+    };
+    const bool uniform = table.rows.empty() || all_are(table.rows.front()[i]);
+    if ((kind == Kind::remark && all_are("")) || (kind == Kind::context && uniform)) continue;
+    if (kind == Kind::parameter && uniform && table.rows.size() > 1)
+      same += (same.empty() ? "" : " ") + title + "=" + base::one_line(table.rows.front()[i]);
     else
-      same += (same.empty() ? "" : " ") + table.names[i] + "=" + base::one_line(table.values.front()[i]);
+      shown.push_back(i);
   }
-  return differ;
+  return shown;
 }
 
 /// The table with its first texts as columns, and with the parameters as columns or not.
 Layout layout_of(const FittedTable& table, const std::vector<std::size_t>& shown, std::size_t text_columns,
                  bool parameter_columns) {
-  Layout layout{table.header, table.rows, Below(table.rows.size())};
+  Layout layout{{}, Rows(table.rows.size()), Rows(table.rows.size())};
   for (const std::size_t i : shown) {
-    if (parameter_columns) layout.header.push_back(table.names[i]);
-    for (std::size_t row = 0; row < layout.rows.size(); ++row) {
-      if (parameter_columns) {
-        layout.rows[row].push_back(table.values[row][i]);
-        continue;
-      }
-      if (layout.below[row].empty()) layout.below[row].emplace_back();
-      std::string& line = layout.below[row].front();
-      line += (line.empty() ? "" : " ") + table.names[i] + "=" + table.values[row][i];
+    const auto& [title, kind] = table.columns[i];
+    const bool is_column = kind == Kind::fixed || (kind == Kind::parameter ? parameter_columns : text_columns > 0);
+    if (kind > Kind::parameter && text_columns > 0) --text_columns;
+    if (is_column) layout.header.push_back(title);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      const std::string& cell = table.rows[row][i];
+      std::vector<std::string>& below = layout.below[row];
+      if (is_column)
+        layout.rows[row].push_back(cell);
+      else if (kind == Kind::parameter && !below.empty())
+        below.front() += " " + title + "=" + cell;
+      else
+        below.push_back(kind == Kind::parameter ? title + "=" + cell : cell);
     }
-  }
-  for (std::size_t i = 0; i < table.texts.size(); ++i) {
-    if (i < text_columns) layout.header.push_back(table.texts[i].title);
-    for (std::size_t row = 0; row < layout.rows.size(); ++row)
-      (i < text_columns ? layout.rows : layout.below)[row].push_back(table.texts[i].cells[row]);
   }
   return layout;
 }
 
 std::size_t longest_line(const std::string& text) {
   std::size_t longest = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    longest = std::max(longest, columns_of(std::string_view(text).substr(at, end - at)));
-    at = end + 1;
-  }
+  for (const std::string_view line : base::split_lines(text)) longest = std::max(longest, columns_of(line));
   return longest;
 }
 
@@ -121,13 +118,11 @@ std::size_t longest_line(const std::string& text) {
 std::string with_below(const std::string& table, const Layout& layout, std::size_t width) {
   std::string text;
   const std::size_t indent = layout.rows.empty() ? 0 : columns_of(layout.rows.back().front()) + 2;
-  std::size_t at = 0;
-  for (std::size_t line = 0; at < table.size(); ++line) {
-    const std::size_t end = table.find('\n', at) + 1;
-    text += table.substr(at, end - at);
-    at = end;
-    if (line < 2) continue;  // the header and its rule
-    for (const std::string& below : layout.below[line - 2]) {
+  std::size_t row = 0;
+  for (std::size_t number = 0; const std::string_view line : base::split_lines(table)) {
+    text.append(line).append("\n");
+    if (number++ < 2) continue;  // the header and its rule
+    for (const std::string& below : layout.below[row++]) {
       if (below.empty()) continue;
       text.append(indent, ' ');
       add_wrapped(text, base::one_line(below), indent, indent, width);
@@ -140,9 +135,11 @@ std::string with_below(const std::string& table, const Layout& layout, std::size
 
 std::string render_fitted(const FittedTable& table, std::size_t width) {
   std::string same;
-  const std::vector<std::size_t> shown = varying(table, same);
+  const std::vector<std::size_t> shown = shown_columns(table, same);
+  const auto texts = static_cast<std::size_t>(std::count_if(
+      shown.begin(), shown.end(), [&](std::size_t i) { return table.columns[i].kind > Kind::parameter; }));
   std::string text;
-  for (std::size_t columns = table.texts.size() + 1;; --columns) {
+  for (std::size_t columns = texts + 1;; --columns) {
     const bool parameters = columns > 0;
     const Layout layout = layout_of(table, shown, parameters ? columns - 1 : 0, parameters);
     const std::string plain = render_table(layout.header, layout.rows);

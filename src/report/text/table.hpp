@@ -27,21 +27,24 @@ std::string render_table(const std::vector<std::string>& header, const std::vect
 
 /// A table that is fitted to a width.
 struct FittedTable {
-  /// A column that may be removed from the table: its cells are then on separate lines below their rows.
-  struct Text {
-    std::string title;
-    std::vector<std::string> cells;
+  enum class Kind {
+    fixed,
+    parameter,  ///< of a configuration; listed once below the table if it has one value in all rows
+    text,       ///< may be removed from the table: its cells are then on separate lines below their rows
+    remark,     ///< a text that is omitted if it is empty in all rows
+    context,    ///< a text that is omitted if it is the same in all rows
   };
-  std::vector<std::string> header;               ///< of the columns that stay
-  std::vector<std::vector<std::string>> rows;    ///< cells of those
-  std::vector<std::string> names;                ///< of parameters, which are columns too
-  std::vector<std::vector<std::string>> values;  ///< of the parameters, by row
-  std::vector<Text> texts;                       ///< columns after the parameters
-  std::string end = {};                          ///< a line below the rows: "... 8 more"
+  struct Column {
+    std::string title;
+    Kind kind = Kind::fixed;
+  };
+  std::vector<Column> columns;  ///< the fixed ones, then parameters, then texts
+  std::vector<std::vector<std::string>> rows = {};
+  std::string end = {};  ///< a line below the rows: "... 8 more"
 };
 
-/// Parameters that have one value in all rows are listed once below the table. If the rest is wider than `width`, texts
-/// are removed from it, the last one first, and finally the parameters, as NAME=value.
+/// If the table is wider than `width`, texts are removed from it, the last one first, and finally the parameters, as
+/// NAME=value.
 std::string render_fitted(const FittedTable& table, std::size_t width);
 
 }  // namespace xtune::report

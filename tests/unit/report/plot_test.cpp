@@ -6,7 +6,6 @@
 #include <set>
 
 #include "report/plot/canvas.hpp"
-#include "report/plot/markup.hpp"
 #include "support/text.hpp"
 
 using namespace xtune::report::plot;

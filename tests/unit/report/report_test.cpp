@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/record/objective.hpp"
-#include "report/text/results_table.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"
 #include "support/text.hpp"
@@ -310,11 +309,9 @@ TEST_CASE("A rate is shown with the prefix that suits its values") {
 }
 
 TEST_CASE("A table fits its reader's columns") {
-  FittedTable table{{"#", "time"},
-                    {{"1", "2.0 ms"}, {"2", "3.0 ms"}},
-                    {"TILE", "PAD"},
-                    {{"8", "1"}, {"16", "1"}},
-                    {{"why", {"because it is so", "just because"}}}};
+  using enum FittedTable::Kind;
+  FittedTable table{{{"#"}, {"time"}, {"TILE", parameter}, {"PAD", parameter}, {"why", text}},
+                    {{"1", "2.0 ms", "8", "1", "because it is so"}, {"2", "3.0 ms", "16", "1", "just because"}}};
   table.end = "... 3 more";
   CHECK(render_fitted(table, 80) ==
         "#    time  TILE  why\n"
@@ -335,9 +332,14 @@ TEST_CASE("A table fits its reader's columns") {
         "2  3.0 ms\n   TILE=16\n   just\n   because\n"
         "... 3 more\nsame in all\n  rows:\n  PAD=1\n");
   // One row has nothing to be the same as.
-  table = {{"#"}, {{"1"}}, {"PAD"}, {{"1"}}, {}};
+  table = {{{"#"}, {"PAD", parameter}}, {{"1", "1"}}};
   CHECK(render_fitted(table, 80) == "#  PAD\n-  ---\n1    1\n");
-  CHECK(render_fitted({{"#"}, {}, {"PAD"}, {}, {}}, 80) == "#  PAD\n-  ---\n");
+  CHECK(render_fitted({{{"#"}, {"PAD", parameter}}}, 80) == "#  PAD\n-  ---\n");
+  // Remarks without a text and what is the same everywhere are omitted.
+  table = {{{"#"}, {"problem", context}, {"message", remark}}, {{"1", "N=1", ""}, {"2", "N=1", ""}}};
+  CHECK(render_fitted(table, 80) == "#\n-\n1\n2\n");
+  table.rows[1] = {"2", "N=2", "failed"};
+  CHECK(render_fitted(table, 80) == "#  problem  message\n-  -------  -------\n1  N=1\n2  N=2      failed\n");
 }
 
 TEST_CASE("Lines are wrapped under their words") {
