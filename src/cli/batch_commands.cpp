@@ -1,12 +1,13 @@
 // xtune submit: a suite as jobs of Slurm: compile, measure on each type of GPU, merge. xtune status: their progress,
 // from its files and from Slurm.
 
+#include <fmt/chrono.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <ctime>
 #include <map>
-#include <sstream>
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
@@ -49,12 +50,8 @@ std::string new_name(const std::string& path) {
   std::string stem = fs::path(path).stem().string();
   for (char& c : stem)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = '-';
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char time[32] = "";
-  std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &utc);
-  return fmt::format("{}-{}-{}", stem.substr(0, 40), time, record::new_attempt().substr(0, 4));
+  return fmt::format("{}-{:%Y%m%d-%H%M%S}-{}", stem.substr(0, 40), fmt::gmtime(std::time(nullptr)),
+                     record::new_attempt().substr(0, 4));
 }
 
 cluster::Submission submission_of(const SubmitOptions& options) {
@@ -320,18 +317,13 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
 /// States such as "RUNNING", by job; for jobs that have left the queue they come from the accounting, if there is one.
 std::map<std::string, std::string> job_states(const std::vector<std::string>& jobs) {
   std::map<std::string, std::string> states;
-  std::string list;
-  for (const std::string& job : jobs) list += (list.empty() ? "" : ",") + job;
-  if (list.empty()) return states;
+  if (jobs.empty()) return states;
+  const std::string list = fmt::format("{}", fmt::join(jobs, ","));
   const auto read = [&](const std::string& lines) {
-    std::istringstream in(lines);
-    for (std::string line; std::getline(in, line);) {
-      const std::size_t bar = line.find('|');
-      if (bar == std::string::npos) continue;
+    for (const std::string_view line : base::split_lines(lines))
       // "17+0" for a heterogeneous job; "17_1", "17_[2-4]" for an array.
-      const std::string job = line.substr(0, line.find_first_of("+_|"));
-      states.try_emplace(job, line.substr(bar + 1));
-    }
+      if (const std::size_t bar = line.find('|'); bar != std::string_view::npos)
+        states.try_emplace(std::string(line.substr(0, line.find_first_of("+_|"))), line.substr(bar + 1));
   };
   read(cluster::ask_program({"squeue", "-h", "-t", "all", "-j", list, "-o", "%i|%T"}));
   if (states.size() < jobs.size())

@@ -1,6 +1,7 @@
 // Text is made printable, wrapped and coloured here.
 #include "cli/output.hpp"
 
+#include <re2/re2.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -38,31 +39,6 @@ std::string with_label(const std::string& text) {
     if (text.starts_with(std::string(label) + " "))
       return styled(style, label) + text.substr(std::string(label).size());
   return text;
-}
-
-/// The place that an error's message opens with; line 0: none.
-struct Place {
-  std::string file;
-  std::uint64_t line = 0, column = 0;
-};
-
-Place place_in(const std::string& message) {
-  const std::string first = base::first_line(message);
-  const auto number = [&](std::size_t& at, const char* end) -> std::uint64_t {
-    std::uint64_t value = 0;
-    const char* const last = first.data() + first.size();
-    const auto [stop, error] = std::from_chars(first.data() + at, last, value);
-    at = static_cast<std::size_t>(stop - first.data());
-    return error == std::errc() && first.compare(at, std::string_view(end).size(), end) == 0 ? value : 0;
-  };
-  for (std::size_t colon = first.find(':'); colon != std::string::npos; colon = first.find(':', colon + 1)) {
-    std::size_t at = colon + 1;
-    const std::uint64_t line = number(at, ":");
-    if (line == 0) continue;
-    const std::uint64_t column = number(++at, ": ");
-    if (column > 0) return {first.substr(0, colon), line, column};
-  }
-  return {};
 }
 
 }  // namespace
@@ -118,9 +94,13 @@ void tell_warnings(const std::vector<std::string>& warnings) {
 }
 
 Json error_json(const std::string& kind, const std::string& message) {
-  const Place place = place_in(message);
+  static const RE2 opening("(.*?):([1-9][0-9]*):([1-9][0-9]*): ", RE2::Latin1);
   Json json{{"kind", kind}, {"message", message}, {"file", nullptr}, {"line", nullptr}, {"column", nullptr}};
-  if (place.line > 0) json["file"] = place.file, json["line"] = place.line, json["column"] = place.column;
+  re2::StringPiece first = message;
+  std::string file;
+  std::uint64_t line = 0, column = 0;
+  if (RE2::Consume(&first, opening, &file, &line, &column))
+    json["file"] = file, json["line"] = line, json["column"] = column;
   return json;
 }
 
