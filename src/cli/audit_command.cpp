@@ -81,21 +81,6 @@ class ReplayBench final : public AuditBench {
   std::vector<std::string> devices_;
 };
 
-/// Passes on only warnings, each once: every repeat has the same ones.
-class QuietObserver final : public run::TuneObserver {
- public:
-  void on_warning(const std::string& text) override {
-    if (known_.size() < most && std::find(known_.begin(), known_.end(), text) == known_.end()) {
-      tell("warning: {}\n", text);
-      known_.push_back(text);
-    }
-  }
-
- private:
-  static constexpr std::size_t most = 20;
-  std::vector<std::string> known_;
-};
-
 /// One spec.
 class AuditRun {
  public:
@@ -107,6 +92,7 @@ class AuditRun {
     spec::Spec spec = bench_->spec();
     run::apply(options.search, spec.search);
     audit_ = std::make_unique<run::Audit>(std::move(spec), run::Audit::Settings{folder_.path(), options.same_seed});
+    observer_.emplace(audit_->spec(), "", ProgressPrinter::Verbosity::warnings, work.loop);
   }
 
   /// Returns the exit code.
@@ -117,7 +103,7 @@ class AuditRun {
     for (std::size_t i = 0; i < audit_->cases().size() && !stop_; ++i)
       bench_->with(audit_->spec().cases[i], stop_,
                    [&](const target::Target& target, const run::TuneServices& services) {
-                     return audit_->compare(i, target, services, observer_);
+                     return audit_->compare(i, target, services, *observer_);
                    });
     printer.add([this] { return json(); }, [this] { print_text(); });
     if (stop_) tell("xtune: interrupted; the report is of complete tunings, and has no regrets\n");
@@ -141,7 +127,7 @@ class AuditRun {
     for (std::size_t i = 0; i < spec().cases.size(); ++i) {
       const bool kept =
           bench_->with(spec().cases[i], stop_, [&](const target::Target& target, const run::TuneServices& services) {
-            return audit_->tune(i, repeat, target, services, observer_);
+            return audit_->tune(i, repeat, target, services, *observer_);
           });
       if (!kept) return false;
       if (!options_.quiet) tell_repeat(repeat, audit_->cases()[i]);
@@ -199,10 +185,10 @@ class AuditRun {
   const AuditOptions& options_;
   const std::atomic<bool>& stop_;
   const system::TemporaryDirectory folder_;
-  QuietObserver observer_;
   std::unique_ptr<AuditBench> bench_;
   std::unique_ptr<run::Audit> audit_;
-  double seconds_ = 0;  ///< of all complete repeats
+  std::optional<ProgressPrinter> observer_;  ///< prints each warning once: every repeat has the same ones
+  double seconds_ = 0;                       ///< of all complete repeats
 };
 
 void check_seeds(const AuditOptions& options) {
