@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "base/text.hpp"
-#include "cli/stored_answers.hpp"
+#include "cli/cases.hpp"
 #include "core/record/objective.hpp"
 #include "core/store/compare.hpp"
 #include "dispatch/selector.hpp"

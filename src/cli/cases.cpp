@@ -7,6 +7,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/target/program_target.hpp"
+#include "dispatch/selector.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {
@@ -113,6 +114,34 @@ record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const ta
                        const std::filesystem::path& store,
                        std::function<build::Manifest(const std::string& artifact_key)> manifest_of) {
   return {spec, problem, target.device, target.arch, target.backend.toolchain, store, std::move(manifest_of)};
+}
+
+std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device) {
+  const space::Space space = spec::make_space(spec, problem, device::device_facts(device));
+  const std::vector<space::Config> configs = dispatch::default_configs(spec, space, problem, device, {});
+  return configs.empty() ? std::nullopt : std::optional(space.named(configs.front()));
+}
+
+StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
+                             const store::Bundle* bundle)
+    : spec_(spec), target_(target), view_([&] {
+        if (std::error_code ignored; !bundle && !std::filesystem::exists(options.store_path(), ignored))
+          tell("note: the store {} does not exist\n", base::printable(options.store_path().string()));
+        store::StoreView::Options view;
+        view.statistic = spec.measure.statistic;
+        view.all = true;
+        return bundle ? bundle->view(target.device.arch, spec.kernel.name, view)
+                      : store::StoreView::load(options.store_path(), target.device.arch, spec.kernel.name, view);
+      }()) {
+  tell_warnings(view_.warnings());
+}
+
+record::Criterion StoredAnswers::criterion(const Bindings& problem) const {
+  return record::Objective(spec_).criterion(problem, target_.device);
+}
+
+record::LookupResult StoredAnswers::look_up(const Bindings& problem, record::SpecFit& fit) const {
+  return view_.look_up(problem, target_.device, fit.rules(), criterion(problem));
 }
 
 SpecList list_specs(const std::vector<std::string>& paths) {

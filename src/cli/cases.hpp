@@ -1,4 +1,5 @@
-// The specs of a command and their cases: files and the entries of suites, the device for them, and the loop over them.
+// The specs of a command and their cases: files and the entries of suites, the device for them, what the store holds
+// for them, and the loop over them.
 #pragma once
 
 #include <atomic>
@@ -7,9 +8,13 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "core/record/lookup.hpp"
+#include "core/record/objective.hpp"
 #include "core/record/spec_fit.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/suite.hpp"
+#include "core/store/bundle.hpp"
+#include "core/store/store_view.hpp"
 #include "system/event_loop.hpp"
 #include "system/files.hpp"
 
@@ -48,6 +53,28 @@ resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Spac
 record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
                        const std::filesystem::path& store,
                        std::function<build::Manifest(const std::string& artifact_key)> manifest_of = {});
+
+/// What a call runs for a problem without an answer; nullopt: the space is empty.
+std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device);
+
+/// All records of the spec's kernel on the target's architecture.
+class StoredAnswers {
+ public:
+  /// Prints damage and a missing store to standard error. spec and target must outlive it. bundle: its records are read
+  /// instead of the store's.
+  StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
+                const store::Bundle* bundle = nullptr);
+
+  record::LookupResult look_up(const Bindings& problem, record::SpecFit& fit) const;
+  const store::StoreView& view() const { return view_; }
+  /// The criterion of the spec for this problem on the target's device.
+  record::Criterion criterion(const Bindings& problem) const;
+
+ private:
+  const spec::Spec& spec_;
+  const target::Target& target_;
+  store::StoreView view_;
+};
 
 /// One case of a replay: the recorded device, and the services that answer in simulated time.
 struct ReplayedCase {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "cli/stored_answers.hpp"
+#include "cli/cases.hpp"
 #include "core/space/value.hpp"
 #include "core/store/cover.hpp"
 #include "core/store/layout.hpp"

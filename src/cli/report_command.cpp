@@ -2,23 +2,14 @@
 #include "cli/report_command.hpp"
 
 #include "base/text.hpp"
+#include "cli/cases.hpp"
 #include "cli/store_commands.hpp"
-#include "cli/stored_answers.hpp"
 #include "core/store/measurements.hpp"
 #include "report/page/page.hpp"
 #include "system/clock.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {
-
-void ReportedCases::keep(std::size_t number, const spec::Spec& spec, const run::TuneResult& result) {
-  if (!spec_) spec_ = std::make_shared<const spec::Spec>(spec);
-  cases_.insert_or_assign(number, report::report_case_of(spec_, result));
-}
-
-void ReportedCases::append_to(std::vector<report::ReportCase>& cases) const {
-  for (const auto& [number, one] : cases_) cases.push_back(one);
-}
 
 ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
                              const std::vector<std::string>& run_command) {

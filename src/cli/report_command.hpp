@@ -2,27 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "report/page/case_view.hpp"
 
 namespace xtune::cli {
-
-/// The cases of one spec while it runs.
-class ReportedCases {
- public:
-  /// Keeps the result of a case; a later result replaces an earlier one. The spec is copied with the first.
-  void keep(std::size_t number, const spec::Spec& spec, const run::TuneResult& result);
-  /// Appends the cases in their order.
-  void append_to(std::vector<report::ReportCase>& cases) const;
-
- private:
-  std::shared_ptr<const spec::Spec> spec_;
-  std::map<std::size_t, report::ReportCase> cases_;
-};
 
 struct ReportFile {
   std::uint64_t records = 0, bytes = 0;

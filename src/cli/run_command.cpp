@@ -103,8 +103,14 @@ std::vector<Json> RunCommand::results() const {
   return list;
 }
 
+void RunCommand::report_later(std::size_t number, const run::TuneResult& result) {
+  if (options_.report.empty()) return;
+  const auto spec = reported_.empty() ? std::make_shared<const spec::Spec>(spec_) : reported_.begin()->second.spec;
+  reported_.insert_or_assign(number, report::report_case_of(spec, result));
+}
+
 void RunCommand::show(std::size_t number, const run::TuneResult& result, Json json) {
-  if (!options_.report.empty()) reported_.keep(number, spec_, result);
+  report_later(number, result);
   if (spec_.objective.across != spec::ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
   if (!record::best_of(result.all(), record::Objective(spec_).criterion(result.problem, result.device)))
     code_ = nothing_valid;
@@ -139,7 +145,7 @@ bool RunCommand::chooses_across() const {
 }
 
 void RunCommand::show_across() {
-  for (std::size_t i = 0; i < tuned_.size() && !options_.report.empty(); ++i) reported_.keep(i, spec_, tuned_[i]);
+  for (std::size_t i = 0; i < tuned_.size(); ++i) report_later(i, tuned_[i]);
   std::vector<run::RunCase> cases;
   for (const run::TuneResult& each : tuned_) cases.push_back({&spec_, &each});
   const record::RecordSet stored = spec_.replays() ? record::RecordSet() : job_->stored(spec_, target_);
@@ -201,9 +207,21 @@ std::string device_line(const target::Target& target) {
                      device::compiler_name(target.backend.toolchain));
 }
 
+/// Restores the clocks, also after an error of the run, and prints a warning if that fails.
+struct RestoreClocks {
+  void operator()(ipc::LockedClocks* clocks) const {
+    const std::unique_ptr<ipc::LockedClocks> ended(clocks);
+    try {
+      if (const std::string warning = clocks->restore(); !warning.empty()) tell("warning: {}\n", warning);
+    } catch (...) {  // a destructor never throws
+    }
+  }
+};
+using ClocksUntilEnd = std::unique_ptr<ipc::LockedClocks, RestoreClocks>;
+
 /// Fixes the clocks of the target's devices, whose facts then state it: the clock is part of every record and its key.
 /// nullptr: they are not to be fixed.
-std::unique_ptr<ipc::LockedClocks> lock_clocks(const std::string& wanted, target::Target& target) {
+ClocksUntilEnd lock_clocks(const std::string& wanted, target::Target& target) {
   if (wanted.empty()) return nullptr;
   if (device::is_emulated(target.device))
     throw Error(
@@ -213,30 +231,12 @@ std::unique_ptr<ipc::LockedClocks> lock_clocks(const std::string& wanted, target
             target.device.name));
   std::vector<int> devices{target.device.index};
   for (const device::DeviceInfo& further : target.further) devices.push_back(further.index);
-  auto clocks = std::make_unique<ipc::LockedClocks>(
-      ipc::clocks_worker_words(target.backend.name, devices, wanted == "auto" ? 0 : std::stoi(wanted)));
+  ClocksUntilEnd clocks(new ipc::LockedClocks(
+      ipc::clocks_worker_words(target.backend.name, devices, wanted == "auto" ? 0 : std::stoi(wanted))));
   target.device.locked_clock_mhz = clocks->mhz().front();
   for (std::size_t i = 0; i < target.further.size(); ++i) target.further[i].locked_clock_mhz = clocks->mhz().at(i + 1);
   return clocks;
 }
-
-/// Restores the clocks when it is destroyed, also by an error of the run, and prints a warning if that fails.
-class RestoreAtEnd {
- public:
-  explicit RestoreAtEnd(ipc::LockedClocks* clocks) : clocks_(clocks) {}
-  ~RestoreAtEnd() {
-    try {
-      if (!clocks_) return;
-      if (const std::string warning = clocks_->restore(); !warning.empty()) tell("warning: {}\n", warning);
-    } catch (...) {  // a destructor never throws
-    }
-  }
-  RestoreAtEnd(const RestoreAtEnd&) = delete;
-  RestoreAtEnd& operator=(const RestoreAtEnd&) = delete;
-
- private:
-  ipc::LockedClocks* clocks_;
-};
 
 }  // namespace
 
@@ -270,8 +270,7 @@ int RunCommand::go() {
 
   if (speaks_) tell_no_gpu(target_, "tuning");
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));
-  const std::unique_ptr<ipc::LockedClocks> clocks = lock_clocks(options_.lock_clocks, target_);
-  const RestoreAtEnd restore(clocks.get());
+  const ClocksUntilEnd clocks = lock_clocks(options_.lock_clocks, target_);
   if (clocks && tells_progress())
     tell("clock fixed at {} MHz until the end of the run\n", target_.device.locked_clock_mhz);
   system::remove_abandoned_temporaries();

@@ -99,7 +99,8 @@ class RunCommand {
   /// The output of this process if it must print the answer; unset: it shares nothing, and has printed everything.
   std::optional<SharedAnswer>& answer() { return answer_; }
   const std::string& unsaid() const { return unsaid_; }
-  const ReportedCases& reported() const { return reported_; }  ///< for --report
+  /// For --report: by case.
+  const std::map<std::size_t, report::ReportCase>& reported() const { return reported_; }
   bool shares() const { return rank_.has_value(); }
   const std::string& arch() const { return target_.device.arch; }
 
@@ -119,6 +120,8 @@ class RunCommand {
   std::vector<std::size_t> case_order() const;
   void show(std::size_t number, const run::TuneResult& result, Json json);
   void print_case(const run::TuneResult& result);
+  /// Keeps a result for --report; a later one of the case replaces an earlier one.
+  void report_later(std::size_t number, const run::TuneResult& result);
   void say(const std::string& text);
   bool tells_progress() const { return speaks_ && !options_.quiet; }
   bool chooses_across() const;
@@ -140,7 +143,7 @@ class RunCommand {
   std::map<std::size_t, Json> results_;  ///< by case
   std::map<std::size_t, run::TuneResult> tuned_by_case_;
   std::vector<run::TuneResult> tuned_;  ///< the same in order, once they are complete
-  ReportedCases reported_;
+  std::map<std::size_t, report::ReportCase> reported_;
 };
 
 }  // namespace xtune::cli

@@ -196,59 +196,41 @@ std::vector<std::size_t> begin_elsewhere(const SpecList& list, RunSession& sessi
   return order;
 }
 
-/// Prints the answers of all specs as JSON: for several specs one of the processes with the same architectures prints;
-/// for one spec the process that prints its answer.
-class JsonPrinter {
- public:
-  void add(RunCommand& run) {
-    shares_ = shares_ || run.shares();
-    if (run.answer()) answer_ = run.answer();
-    archs_.push_back(run.arch());
-  }
-  /// Calls `print` if this process must print.
-  void print(const RunOptions& options, RunSession& session, bool several, const std::function<void()>& print_all) {
-    if (several && shares_) claim(options, session);
-    if (answer_ && !answer_->is_left_to_this(session)) return;
-    print_all();
-    if (std::fflush(stdout) == 0 && answer_) answer_->printed();
-  }
+/// Calls `print` unless another process prints the answer. Unset: no other process has it.
+void print_shared(RunSession& session, std::optional<SharedAnswer>& answer, const std::function<void()>& print) {
+  if (answer && !answer->is_left_to_this(session)) return;
+  print();
+  if (std::fflush(stdout) == 0 && answer) answer->printed();
+}
 
- private:
-  void claim(const RunOptions& options, RunSession& session) {
-    std::sort(archs_.begin(), archs_.end());
-    std::string name = "answers";
-    for (const std::string& arch : archs_) name += "\n" + arch;
-    for (const std::string& path : options.paths) name += "\n" + path;
-    answer_.emplace(
-        session.claims_on_answers(cluster::study_folder(options.common.store_path(), session.rank->study) / "answers"),
-        name);
-  }
-
-  bool shares_ = false;
-  std::optional<SharedAnswer> answer_;
-  std::vector<std::string> archs_;
-};
-
-/// The outputs of other processes, one spec each; if they are gone this process prints them.
-struct TextPrinter {
+/// The answers of the specs that were run: as text one for each, as JSON or CSV one for all. For several specs, one of
+/// the processes with the same architectures prints that; for one spec the process that prints its answer.
+struct Outputs {
   struct Unsaid {
-    SharedAnswer answer;
+    std::optional<SharedAnswer> answer;
     std::string text;
   };
-  void add(RunCommand& run) {
+  void add(RunCommand& run, bool text) {
+    shares = shares || run.shares();
+    archs.push_back(run.arch());
     if (!run.answer()) return;
-    if (run.answer()->own() && std::fflush(stdout) == 0)
+    if (text && run.answer()->own() && std::fflush(stdout) == 0)
       run.answer()->printed();
     else
-      unsaid.push_back({*run.answer(), run.unsaid()});
+      unsaid.push_back({run.answer(), run.unsaid()});
   }
-  void print_what_is_left(RunSession& session) {
-    for (Unsaid& each : unsaid) {
-      if (!each.answer.is_left_to_this(session)) continue;
-      print_out("{}", each.text);
-      if (std::fflush(stdout) == 0) each.answer.printed();
-    }
+  std::optional<SharedAnswer> answer_for_all(const RunOptions& options, RunSession& session, bool several) {
+    if (!several || !shares) return unsaid.empty() ? std::nullopt : unsaid.back().answer;
+    std::sort(archs.begin(), archs.end());
+    std::string name = "answers";
+    for (const std::string& arch : archs) name += "\n" + arch;
+    for (const std::string& path : options.paths) name += "\n" + path;
+    const auto study = cluster::study_folder(options.common.store_path(), session.rank->study);
+    return SharedAnswer(session.claims_on_answers(study / "answers"), name);
   }
+
+  bool shares = false;
+  std::vector<std::string> archs;
   std::vector<Unsaid> unsaid;
 };
 
@@ -266,8 +248,7 @@ int run_specs(const RunOptions& options) {
   read_all(list, options.common);
   RunSession session(options);
   Answers answers;
-  JsonPrinter json_printer;
-  TextPrinter text_printer;
+  Outputs outputs;
   std::vector<report::ReportCase> reported;
   const auto run_one = [&](const SpecList::Item& item, std::vector<Json>& own) {
     RunOptions one = options;
@@ -275,23 +256,26 @@ int run_specs(const RunOptions& options) {
     one.common = options_for(item, options.common);
     RunCommand run(one, session);
     const int code = run.go();
-    options.common.text() ? text_printer.add(run) : json_printer.add(run);
+    outputs.add(run, options.common.text());
     own = run.results();
-    run.reported().append_to(reported);
+    for (const auto& [number, one_case] : run.reported()) reported.push_back(one_case);
     return code;
   };
   const int code =
       for_each_spec(list, begin_elsewhere(list, session), answers, run_one, [&] { return session.ends(); });
   write_report(options, session, reported);
-  if (!options.common.text())
-    json_printer.print(options, session, list.several, [&] {
+  if (options.common.text()) {
+    for (Outputs::Unsaid& each : outputs.unsaid)
+      print_shared(session, each.answer, [&] { print_out("{}", each.text); });
+  } else {
+    auto answer = outputs.answer_for_all(options, session, list.several);
+    print_shared(session, answer, [&] {
       if (options.dry_run && !list.several)
         print_json(Json(answers.front()));
       else
         print_answers(list, answers, options.common.csv());
     });
-  else
-    text_printer.print_what_is_left(session);
+  }
   if (session.progress) session.progress->end(session.ends() ? "interrupted" : code == done ? "done" : "failed");
   if (!session.ends()) return code;
   tell("xtune: {}; {}\n", session.drain ? "stopped before the end of the job's time" : "interrupted",

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/text.hpp"
-#include "cli/stored_answers.hpp"
+#include "cli/cases.hpp"
 #include "core/build/cache.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/work.hpp"

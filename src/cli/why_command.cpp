@@ -3,7 +3,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "cli/stored_answers.hpp"
+#include "cli/cases.hpp"
 #include "core/build/manifest.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
