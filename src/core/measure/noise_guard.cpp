@@ -30,6 +30,10 @@ std::vector<std::string> disturbances(const DeviceState& state) {
 
 bool may_pass(const std::string& reason) { return !reason.starts_with(partitioned); }
 
+bool changed_process(const std::string& reason) {
+  return reason.starts_with("the kernel ") || reason.starts_with("a kernel ");
+}
+
 void NoiseGuard::settle(const Look& look, const Pause& pause) {
   const int rounds = static_cast<int>(std::ceil(wait_s_ / pause_s));
   for (int round = 0;; ++round) {

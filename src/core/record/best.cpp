@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "core/measure/finals.hpp"
+#include "core/measure/noise_guard.hpp"
 #include "core/record/ranking.hpp"
 #include "core/space/value.hpp"
 
@@ -56,9 +58,13 @@ auto preference(const Record& record) {
 
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion) {
-  std::vector<const Record*> finalists;
-  for (const Record* record : ranked) {
-    const Record& first = *ranked.front();
+  std::vector<const Record*> candidates, finalists;
+  std::copy_if(ranked.begin(), ranked.end(), std::back_inserter(candidates), [](const Record* record) {
+    return std::none_of(record->tainted.begin(), record->tainted.end(), measure::changed_process);
+  });
+  if (candidates.empty()) candidates = ranked;
+  for (const Record* record : candidates) {
+    const Record& first = *candidates.front();
     const bool same_hour = std::abs(record->unix_time_ms - first.unix_time_ms) <= same_hour_ms;
     const double drift = same_hour ? finals_drift : finals_drift_of_days;
     if (criterion.interval(*record).first > criterion.interval(first, drift).second) continue;

@@ -44,7 +44,8 @@ struct Criterion {
 
 /// The records that may be the best, up to `most` of `ranked`: those whose interval begins before the end of the first
 /// one's, with an addition to its time, since a device changes its speed: 5 %, and half of the time if the two were
-/// measured more than an hour apart. By their values, tainted ones among clean ones. Fewer than two need no finals.
+/// measured more than an hour apart. By their values, tainted ones among clean ones. Finals run in one process, so
+/// those that changed theirs are not among them, unless all did. Fewer than two need no finals.
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion = {});
 

@@ -173,6 +173,18 @@ TEST_CASE("Invited is what may be the best: near enough to the first") {
   CHECK(finalists_of({}, 8).empty());
 }
 
+TEST_CASE("What changed its process is not invited, unless nothing else passed") {
+  std::vector<Record> records;
+  for (int i = 0; i < 4; ++i) records.push_back(example_record(i, 1 + 0.004 * i));
+  records[0].tainted = {"the kernel left 4 descriptors open"};
+  records[2].tainted = {"throttled", "a kernel changed the limits"};
+  CHECK(finalists_of(ranked(records), 8) == std::vector<const Record*>{&records[1], &records[3]});
+  records[1].tainted = records[3].tainted = {"throttled"};
+  CHECK(finalists_of(ranked(records), 8) == std::vector<const Record*>{&records[1], &records[3]});
+  for (Record& record : records) record.tainted = {"the kernel left 2 threads"};
+  CHECK(finalists_of(ranked(records), 8).size() == 4);
+}
+
 TEST_CASE("Finals are found by all who took part, the newest first, tainted ones never or last") {
   Record failed = finalist(2, 1, "b", 30);
   failed.outcome = Outcome::crashed;

@@ -521,6 +521,27 @@ TEST_CASE("What was disturbed in the search meets the others in the finals, whic
                                  "as tainted, and a later run measures them again"});
 }
 
+TEST_CASE("A configuration that changes its process does not disturb the finals of the others") {
+  Finale t;
+  const auto honest = t.bench.respond;
+  t.bench.respond = [honest](const BenchJob& job) {
+    BenchAnswer answer = honest(job);
+    if (a_of(job) == 1) answer.taints = {"the kernel left 4 descriptors open"};
+    return answer;
+  };
+  const auto rounds = t.bench.respond_rounds;
+  t.bench.respond_rounds = [rounds](const RoundsJob& job) {
+    RoundsAnswer answer = rounds(job);
+    for (const BenchJob& each : job.jobs)
+      if (a_of(each) == 1) answer.taints = {"a kernel left 4 descriptors open"};
+    return answer;
+  };
+  const TuneResult result = t.run();
+  CHECK(best_a(result) == 2);
+  CHECK(result.finalists >= 2);
+  for (const Record& record : result.further) CHECK(record.tainted.empty());
+}
+
 TEST_CASE("Where nothing is clean, tainted finals decide, and are not held again") {
   Finale t;
   t.bench.respond = tainted(t.bench.respond, "the device is partitioned (MIG)");
