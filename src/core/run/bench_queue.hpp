@@ -6,9 +6,9 @@
 
 #include "core/run/compile_queue.hpp"
 #include "core/run/device_pool.hpp"
-#include "core/run/outcome_handler.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
+#include "core/run/run_results.hpp"
 #include "core/run/services.hpp"
 #include "core/spec/process_spec.hpp"
 

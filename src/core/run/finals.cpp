@@ -205,12 +205,12 @@ void FinalsRounds::finish() {
   done(std::move(results_), std::move(taints_));
 }
 
-FinalsPhase::FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, History& history, RecordKeeper& keeper,
+FinalsPhase::FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, StoredResults& stored, RecordKeeper& keeper,
                          DevicePool& devices, CompileQueue& compiles, WorkerTotals& totals)
     : run_(run),
       outcomes_(outcomes),
       results_(outcomes.results()),
-      history_(history),
+      stored_(stored),
       keeper_(keeper),
       devices_(devices),
       compiles_(compiles),
@@ -225,7 +225,7 @@ std::vector<const record::Record*> FinalsPhase::finalists_now() {
   for (const record::Record& record : results_.records()) contenders.push_back(&record);
   if (run_.options.compare) return record::ranked(contenders, run_.criterion);
   std::vector<const record::Record*> rivals;
-  if (!run_.options.fresh) rivals = history_.rivals(results_.finals_reach());
+  if (!run_.options.fresh) rivals = stored_.rivals(results_.finals_reach());
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
   const std::vector<const record::Record*> order = record::ranked(contenders, run_.criterion);
   // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
@@ -262,7 +262,7 @@ bool FinalsPhase::start() {
   // If a disturbance is permanent (a part of a partitioned device) or lasts, repeating the finals would not help.
   const bool clean =
       std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
-  const record::Tainted tainted = clean && !history_.busy() ? record::Tainted::never : record::Tainted::too;
+  const record::Tainted tainted = clean && !stored_.busy() ? record::Tainted::never : record::Tainted::too;
   if (take_stored(keys, tainted)) return false;
   SharedFinals shared{{}, keys, "finals"};
   // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
@@ -290,7 +290,7 @@ bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
 
 bool FinalsPhase::take_stored(const std::vector<std::string>& keys, record::Tainted tainted,
                               std::int64_t since_unix_ms) {
-  std::vector<record::Record> stored = history_.finals_of_keys(keys, tainted, since_unix_ms);
+  std::vector<record::Record> stored = stored_.finals_of_keys(keys, tainted, since_unix_ms);
   for (record::Record& record : stored) results_.add_further(std::move(record));
   return !stored.empty();
 }
@@ -345,7 +345,7 @@ void FinalsPhase::hold() {
 void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
   ++totals_.answers;
   devices_.first().busy = false;
-  history_.note_taints(taints);
+  stored_.note_taints(taints);
   totals_.device_busy_s += rounds_->busy_s();
   std::int64_t now_ms = 0;  // the same for all of them: their finals are one measurement
   for (const TrialPtr& finalist : finalists_)

@@ -10,10 +10,10 @@
 
 #include "core/run/compile_queue.hpp"
 #include "core/run/device_pool.hpp"
-#include "core/run/history.hpp"
-#include "core/run/outcome_handler.hpp"
 #include "core/run/peers.hpp"
 #include "core/run/record_keeper.hpp"
+#include "core/run/run_results.hpp"
+#include "core/run/stored_results.hpp"
 
 namespace xtune::run {
 
@@ -26,7 +26,7 @@ struct FinalsRule;
 class FinalsPhase {
  public:
   /// The references must outlive it.
-  FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, History& history, RecordKeeper& keeper,
+  FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, StoredResults& stored, RecordKeeper& keeper,
               DevicePool& devices, CompileQueue& compiles, WorkerTotals& totals);
   ~FinalsPhase();
 
@@ -64,8 +64,8 @@ class FinalsPhase {
 
   const RunContext& run_;
   OutcomeHandler& outcomes_;
-  Results& results_;
-  History& history_;
+  RunResults& results_;
+  StoredResults& stored_;
   RecordKeeper& keeper_;
   DevicePool& devices_;
   CompileQueue& compiles_;

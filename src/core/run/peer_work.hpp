@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "core/run/outcome_handler.hpp"
 #include "core/run/peers.hpp"
 #include "core/run/run_context.hpp"
+#include "core/run/run_results.hpp"
 #include "core/run/search_path.hpp"
 #include "core/search/strategy.hpp"
 #include "system/event_loop.hpp"

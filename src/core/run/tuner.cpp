@@ -12,12 +12,12 @@
 #include "core/run/compile_queue.hpp"
 #include "core/run/device_pool.hpp"
 #include "core/run/finals.hpp"
-#include "core/run/history.hpp"
-#include "core/run/outcome_handler.hpp"
 #include "core/run/peer_work.hpp"
 #include "core/run/problem_setup.hpp"
 #include "core/run/record_keeper.hpp"
+#include "core/run/run_results.hpp"
 #include "core/run/search_path.hpp"
+#include "core/run/stored_results.hpp"
 #include "system/deadline.hpp"
 #include "xtune/error.hpp"
 
@@ -92,7 +92,7 @@ class StopConditions {
 
 /// The path of a configuration through the parts:
 ///
-///   path_ proposes -> outcomes_ handles the answer of history_
+///   path_ proposes -> outcomes_ handles the answer of stored_
 ///                    -> compiles_ -> take_compiled -> benches_ -> outcomes_, which informs path_
 ///
 /// Every part owns its state, and passes on its results to the next part, which it refers to. The search is over when
@@ -132,7 +132,7 @@ class Tuning {
   const RunContext run_;
   WorkerTotals totals_;
   RecordKeeper keeper_;
-  History history_;
+  StoredResults stored_;
   SearchPath path_;
   DevicePool devices_;
   Calibration calibration_;
@@ -151,17 +151,17 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
       run_(spec, problem, target, options, services.compiler.parallel(), services.benches.size(), services.clock,
            observer, [this] { stop_where_asked(); }),
       keeper_(run_),
-      history_(run_, keeper_),
-      path_(make_search(run_, history_.records()), proposal_window(run_, services.compiler.parallel())),
+      stored_(run_, keeper_),
+      path_(make_search(run_, stored_.records()), proposal_window(run_, services.compiler.parallel())),
       devices_(target, services.benches, services.compiler, spec.kernel.compile_timeout_s, observer),
       calibration_(devices_),
-      outcomes_(run_, keeper_, history_, path_, devices_, calibration_, [this] { report(); }),
+      outcomes_(run_, keeper_, stored_, path_, devices_, calibration_, [this] { report(); }),
       problem_(run_, services.compiler, devices_, keeper_, totals_),
       compiles_(run_, services.compiler, problem_, totals_, may_order_compiles(run_, path_),
                 [this](const TrialPtr& trial, const CompileAnswer& answer) { take_compiled(trial, answer); }),
       benches_(run_, devices_, calibration_, outcomes_, compiles_, keeper_, totals_),
-      finals_(run_, outcomes_, history_, keeper_, devices_, compiles_, totals_) {
-  const Results& results = outcomes_.results();
+      finals_(run_, outcomes_, stored_, keeper_, devices_, compiles_, totals_) {
+  const RunResults& results = outcomes_.results();
   path_.set_advisor(make_advisor(run_, loop_, path_.learns(),
                                  {[&results] { return results.evaluated(); },
                                   [&results]() -> const std::vector<record::Record>& { return results.records(); }}));
@@ -225,7 +225,7 @@ TuneResult Tuning::result(bool done) {
   result.interrupted = stops_.asked() || (stops_.draining() && !done);
   result.out_of_time = !result.interrupted && !(done && exhausted());
   keeper_.finish();
-  history_.finish();
+  stored_.finish();
   outcomes_.results().read_reported();
   result.advisor = path_.advice();
   result.compile_cpu_s = totals_.compile_cpu_s;
@@ -337,7 +337,7 @@ void Tuning::look_at_peers() {
   std::vector<record::Record> news = peers_->news();
   for (const record::Record& record : news) keeper_.learn(store::KeyDigest(record.key), record.unix_time_ms);
   if (peers_->in_blocks()) outcomes_.race_best_of(news);
-  for (record::Record& record : news) history_.add(std::move(record));
+  for (record::Record& record : news) stored_.add(std::move(record));
   if (peers_->in_blocks() && !stops_.search_cut()) peers_->look_at_blocks();
   peers_->look_at_trials();
   finals_.look_at_peers();
@@ -351,7 +351,7 @@ void Tuning::leave_peers() {
 }
 
 Progress Tuning::progress() {
-  Results& results = outcomes_.results();
+  RunResults& results = outcomes_.results();
   Progress progress;
   progress.done = results.evaluated();
   progress.total = run_.planned();

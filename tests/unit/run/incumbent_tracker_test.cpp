@@ -1,7 +1,7 @@
 // The incumbent: which configuration it is, and when it is measured again.
 #include <doctest/doctest.h>
 
-#include "core/run/outcome_handler.hpp"
+#include "core/run/run_results.hpp"
 
 using namespace xtune::measure;
 using namespace xtune::record;

@@ -1,10 +1,9 @@
 // Reads a run's part of the store, and decides which of its records can be used.
-#include "core/run/history.hpp"
+#include "core/run/stored_results.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -15,7 +14,6 @@
 #include "core/record/lookup.hpp"
 #include "core/record/record_check.hpp"
 #include "core/run/record_keeper.hpp"
-#include "core/run/results.hpp"
 #include "core/run/search_path.hpp"
 #include "core/space/value.hpp"
 #include "xtune/error.hpp"
@@ -23,35 +21,15 @@
 namespace xtune::run {
 namespace {
 
-struct Facts {
-  Outcome outcome;
-  bool tainted;
-  std::int64_t unix_time_ms;
-};
-
-Facts facts_of(const store::StoredConfig& row) { return {row.outcome, row.tainted, row.unix_time_ms}; }
-Facts facts_of(const record::Record& record) { return {record.outcome, !record.tainted.empty(), record.unix_time_ms}; }
-
 /// The rank of a result of the race: a full and clean one has the highest, a disturbed one that was dropped the lowest.
-int weight_of(const Facts& facts) { return (facts.outcome == Outcome::ok) + !facts.tainted; }
+int weight_of(Outcome outcome, bool tainted) { return (outcome == Outcome::ok) + !tainted; }
 
-bool supersedes(const Facts& later, const Facts& earlier) {
-  const auto timed = [](const Facts& facts) {
-    return facts.outcome == Outcome::ok || facts.outcome == Outcome::pruned;
-  };
-  if (timed(later) && timed(earlier) && weight_of(later) != weight_of(earlier))
-    return weight_of(later) > weight_of(earlier);
-  return earlier.unix_time_ms <= later.unix_time_ms;
-}
+bool is_timed(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::pruned; }
 
 // Finals and measurements of the device's drift are not first measurements. Wrong results concern the configuration
 // itself, and no earlier record of it outweighs them.
 bool answers(const store::StoredConfig& row) {
   return (!row.drift && !row.is_of_finals()) || row.outcome == Outcome::wrong_result;
-}
-
-std::uint32_t tag_of(const store::KeyDigest& key) {
-  return static_cast<std::uint32_t>(store::KeyDigestHash()(key) >> 32);
 }
 
 /// Whether compilers get the same of both: 1, "1" and true are one definition.
@@ -114,99 +92,61 @@ record::Record shown_of(const store::GrowingRecords::Row& row) {
   return record;
 }
 
-KeyedResults::KeyedResults(std::vector<Row> rows) {
-  slots_.resize(std::bit_ceil(rows.size() * 2 + 1));
-  for (const Row& row : rows) {
-    if (row.config->is_of_finals()) {
-      try {
-        finals_.push_back(row.view->record_of(*row.config));
-      } catch (const Error&) {  // its file was repaired or removed meanwhile
-        continue;
-      }
-    }
-    if (!answers(*row.config)) continue;
-    Slot& slot = slots_[slot_of(row.config->key)];
-    if (slot.place == 0) {
-      rows_.push_back(row);
-      slot = {static_cast<std::uint32_t>(rows_.size()), tag_of(row.config->key)};
-    } else if (Row& known = rows_[slot.place - 1]; supersedes(facts_of(*row.config), facts_of(*known.config))) {
-      known = row;
-    }
-  }
-  taken_.resize(rows_.size());
+StoredResults::Facts StoredResults::facts_of(const Known& known) {
+  if (const record::Record* const record = known.record.get())
+    return {record->outcome, !record->tainted.empty(), record->unix_time_ms};
+  return {known.row.config->outcome, known.row.config->tainted, known.row.config->unix_time_ms};
 }
 
-std::size_t KeyedResults::slot_of(const store::KeyDigest& key) const {
-  const std::uint32_t tag = tag_of(key);
-  std::size_t slot = store::KeyDigestHash()(key) & (slots_.size() - 1);
-  while (slots_[slot].place && (slots_[slot].tag != tag || rows_[slots_[slot].place - 1].config->key != key))
-    slot = (slot + 1) & (slots_.size() - 1);
-  return slot;
+bool StoredResults::supersedes(const Facts& later, const Facts& earlier) {
+  const int weight = weight_of(later.outcome, later.tainted), other = weight_of(earlier.outcome, earlier.tainted);
+  if (is_timed(later.outcome) && is_timed(earlier.outcome) && weight != other) return weight > other;
+  return earlier.unix_time_ms <= later.unix_time_ms;
 }
 
-std::size_t KeyedResults::place_of(const store::KeyDigest& key) const {
-  if (rows_.empty()) return 0;
-  const std::uint32_t place = slots_[slot_of(key)].place;
-  return place == 0 || taken_[place - 1] ? rows_.size() : place - 1;
-}
-
-void KeyedResults::add(record::Record record) {
-  if (record::is_stored_shortage(record)) return;
-  if (!record.finals.empty()) finals_.push_back(record);
-  if (!record::is_first(record) && record.outcome != Outcome::wrong_result) return;
-  const store::KeyDigest key(record.key);
-  const Known known = find(key);
-  if (known && !supersedes(facts_of(record), known.record ? facts_of(*known.record) : facts_of(*known.row.config)))
-    return;
-  take(key);
-  records_.insert_or_assign(key, std::move(record));
-}
-
-KeyedResults::Known KeyedResults::find(const store::KeyDigest& key) const {
-  if (!records_.empty())
-    if (const auto found = records_.find(key); found != records_.end())
-      return {&found->second, {}, found->second.outcome, found->second.unix_time_ms};
-  const std::size_t place = place_of(key);
-  if (place == rows_.size()) return {};
-  return {nullptr, rows_[place], rows_[place].config->outcome, rows_[place].config->unix_time_ms};
-}
-
-void KeyedResults::take(const store::KeyDigest& key) {
-  records_.erase(key);
-  if (const std::size_t place = place_of(key); place != rows_.size()) taken_[place] = true;
-}
-
-std::vector<const record::Record*> KeyedResults::ok_records(const device::DeviceInfo& device) const {
-  std::vector<const record::Record*> found;
-  for (const auto& [key, record] : records_)
-    if (record.outcome == Outcome::ok && record::same_device(record.device, device) &&
-        record::same_driver(record.device, device))
-      found.push_back(&record);
-  return found;
-}
-
-std::vector<KeyedResults::Row> KeyedResults::ok_rows(const device::DeviceInfo& device) const {
-  std::vector<Row> found;
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (!taken_[i] && rows_[i].config->outcome == Outcome::ok &&
-        record::same_driver(rows_[i].view->device_of(*rows_[i].config), device))
-      found.push_back(rows_[i]);
-  return found;
-}
-
-History::History(const RunContext& run, RecordKeeper& keeper)
+StoredResults::StoredResults(const RunContext& run, RecordKeeper& keeper)
     : run_(run),
       records_(run.options.records ? *run.options.records
                                    : own_records_.emplace(run.options.store, run.target.device.arch,
                                                           run.spec.kernel.name, run.spec.measure.statistic)),
       busy_(run.options.busy) {
-  std::vector<Row> rows = read(keeper);
-  if (run.options.fresh && run.options.peers) rows.clear();
-  stored_ = KeyedResults(std::move(rows));
+  const std::vector<Row> rows = read(keeper);
+  if (run.options.fresh && run.options.peers) return;
+  known_.reserve(rows.size());
+  for (const Row& row : rows) add(row);
+}
+
+void StoredResults::add(const Row& row) {
+  if (row.config->is_of_finals()) {
+    try {
+      finals_.push_back(row.view->record_of(*row.config));
+    } catch (const Error&) {  // its file was repaired or removed meanwhile
+      return;
+    }
+  }
+  if (!answers(*row.config)) return;
+  const auto [place, is_new] = known_.try_emplace(row.config->key, Known{nullptr, row});
+  if (!is_new && supersedes(facts_of({nullptr, row}), facts_of(place->second))) place->second.row = row;
+}
+
+void StoredResults::add(record::Record record) {
+  if (record::is_stored_shortage(record)) return;
+  if (!record.finals.empty()) finals_.push_back(record);
+  if (!record::is_first(record) && record.outcome != Outcome::wrong_result) return;
+  Known added{std::make_unique<record::Record>(std::move(record)), {}};
+  const auto found = known_.find(store::KeyDigest(added.record->key));
+  if (found == known_.end())
+    known_.emplace(store::KeyDigest(added.record->key), std::move(added));
+  else if (supersedes(facts_of(added), facts_of(found->second)))
+    found->second = std::move(added);
+}
+
+std::optional<record::Record> StoredResults::whole(const Known& known) const {
+  return known.record ? std::optional(*known.record) : read_row(known.row, run_.observer);
 }
 
 /// The rows of this problem on this kind of device.
-std::vector<History::Row> History::read(RecordKeeper& keeper) {
+std::vector<StoredResults::Row> StoredResults::read(RecordKeeper& keeper) {
   if (!run_.measures()) return {};
   records_.refresh();
   std::vector<Row> rows = records_.rows_of(run_.problem, run_.target.device);
@@ -232,9 +172,10 @@ std::vector<History::Row> History::read(RecordKeeper& keeper) {
   return rows;
 }
 
-std::optional<History::Answer> History::take(const store::KeyDigest& key, std::uint64_t index) {
-  const KeyedResults::Known found = stored_.find(key);
-  if (!found) return std::nullopt;
+std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest& key, std::uint64_t index) {
+  const auto place = known_.find(key);
+  if (place == known_.end()) return std::nullopt;
+  const Known& found = place->second;
   const Bindings asked = run_.space.named(run_.space.at(index));
   const Bindings stored = found.record ? found.record->config : store::config_bindings(*found.row.config);
   const bool same = stored == asked;
@@ -244,22 +185,20 @@ std::optional<History::Answer> History::take(const store::KeyDigest& key, std::u
                              ", and its key is of another one: it is damaged and is ignored");
     return std::nullopt;
   }
-  const bool of_job = run_.is_of_job(found.unix_time_ms);
-  const Outcome outcome = found.outcome;
+  const auto [outcome, tainted, unix_time_ms] = facts_of(found);
+  const bool of_job = run_.is_of_job(unix_time_ms);
   if (run_.options.fresh && !of_job) return std::nullopt;
   if (run_.options.retry_failed && !of_job && (outcome == Outcome::crashed || outcome == Outcome::timed_out))
     return std::nullopt;
   if (outcome == Outcome::pruned && !run_.races()) return std::nullopt;
   if (!of_job && measure_again(found)) {
-    stored_.take(key);  // neither is it a rival in the finals
+    known_.erase(place);  // neither is it a rival in the finals
     return std::nullopt;
   }
   Answer answer;
   answer.from_peers = of_job;
-  if (found.record)
-    answer.whole = *found.record;
-  else if (run_.reads_all() || run_.observer.wants_stored() || outcome == Outcome::timed_out || !same)
-    answer.whole = read_row(found.row, run_.observer);
+  if (found.record || run_.reads_all() || run_.observer.wants_stored() || outcome == Outcome::timed_out || !same)
+    answer.whole = whole(found);
   // Only the whole record has the limit under which it timed out.
   if (outcome == Outcome::timed_out && !of_job && !(answer.whole && answers_under_limits(*answer.whole, run_.spec)))
     return std::nullopt;
@@ -268,23 +207,22 @@ std::optional<History::Answer> History::take(const store::KeyDigest& key, std::u
     return std::nullopt;
   if (answer.whole) answer.whole->config = asked;
   if (!found.record && !run_.reads_all() && same) answer.row = found.row;
-  stored_.take(key);
+  known_.erase(place);
   if (!answer.whole && !answer.row.config) return std::nullopt;
   return answer;
 }
 
 /// Whether it was measured while the machine or the device was disturbed, which it may not be now.
-bool History::measure_again(const KeyedResults::Known& found) {
-  const bool tainted = found.record ? !found.record->tainted.empty() : found.row.config->tainted;
-  if (!tainted || run_.options.peers || (found.outcome != Outcome::ok && found.outcome != Outcome::pruned))
-    return false;
-  const auto whole = found.record ? std::optional(*found.record) : read_row(found.row, run_.observer);
-  if (!whole || std::none_of(whole->tainted.begin(), whole->tainted.end(), measure::may_pass)) return false;
+bool StoredResults::measure_again(const Known& known) {
+  const Facts facts = facts_of(known);
+  if (!facts.tainted || run_.options.peers || !is_timed(facts.outcome)) return false;
+  const std::optional<record::Record> record = whole(known);
+  if (!record || std::none_of(record->tainted.begin(), record->tainted.end(), measure::may_pass)) return false;
   tainted_ += busy_;
   return !busy_;
 }
 
-void History::note_taints(const std::vector<std::string>& taints) {
+void StoredResults::note_taints(const std::vector<std::string>& taints) {
   if (run_.target.backend.name == "replay") return;
   const auto passing = std::find_if(taints.begin(), taints.end(), measure::may_pass);
   if (passing == taints.end()) return;
@@ -294,7 +232,7 @@ void History::note_taints(const std::vector<std::string>& taints) {
                            "); such results are marked as tainted, and a later run measures them again");
 }
 
-void History::finish() {
+void StoredResults::finish() {
   if (tainted_ > 0)
     run_.observer.on_warning(fmt::format(
         "{} stored result{} disturbed when measured, and {} because the machine is busy now, too; a later run measures "
@@ -302,18 +240,28 @@ void History::finish() {
         tainted_, tainted_ == 1 ? " was" : "s were", tainted_ == 1 ? "answers" : "answer"));
 }
 
-std::optional<record::Record> History::take_full(const store::KeyDigest& key) {
-  const record::Record* const found = stored_.find(key).record;
-  if (!found || found->outcome == Outcome::pruned) return std::nullopt;
-  record::Record record = *found;
-  stored_.take(key);
+std::optional<record::Record> StoredResults::take_full(const store::KeyDigest& key) {
+  const auto found = known_.find(key);
+  if (found == known_.end() || !found->second.record || found->second.record->outcome == Outcome::pruned)
+    return std::nullopt;
+  record::Record record = std::move(*found->second.record);
+  known_.erase(found);
   return record;
 }
 
 /// Reads the whole records among which the rivals are.
-std::vector<const record::Record*> History::read_rivals(double reach) {
-  std::vector<const record::Record*> others = stored_.ok_records(run_.target.device);
-  std::vector<Row> rows = stored_.ok_rows(run_.target.device);
+std::vector<const record::Record*> StoredResults::read_rivals(double reach) {
+  std::vector<const record::Record*> others;
+  std::vector<Row> rows;
+  const device::DeviceInfo& own = run_.target.device;
+  for (const auto& [key, known] : known_) {
+    if (facts_of(known).outcome != Outcome::ok) continue;
+    if (!known.record && record::same_driver(known.row.view->device_of(*known.row.config), own))
+      rows.push_back(known.row);
+    else if (known.record && record::same_device(known.record->device, own) &&
+             record::same_driver(known.record->device, own))
+      others.push_back(known.record.get());
+  }
   rivals_.clear();
   const auto read_whole = [&](const Row& row) {
     auto whole = read_row(row, run_.observer);
@@ -338,7 +286,7 @@ std::vector<const record::Record*> History::read_rivals(double reach) {
   return others;
 }
 
-std::vector<const record::Record*> History::rivals(double reach) {
+std::vector<const record::Record*> StoredResults::rivals(double reach) {
   std::vector<const record::Record*> chosen;
   for (const record::Record* record : record::ranked(read_rivals(reach), run_.criterion)) {
     if (chosen.size() == run_.max_finalists() || run_.criterion.interval(*record).first > reach) break;
@@ -347,16 +295,16 @@ std::vector<const record::Record*> History::rivals(double reach) {
   return chosen;
 }
 
-std::vector<record::Record> History::finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
-                                                    std::int64_t since_unix_ms) const {
+std::vector<record::Record> StoredResults::finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
+                                                          std::int64_t since_unix_ms) const {
   if (run_.options.fresh && !run_.options.peers) return {};
   std::vector<const record::Record*> stored;
-  for (const record::Record& record : stored_.finals())
+  for (const record::Record& record : finals_)
     if (record.unix_time_ms >= since_unix_ms && run_.criterion.decided_by(record)) stored.push_back(&record);
   const std::vector<std::string> ids = record::finals_of(stored, keys, tainted);
   std::vector<record::Record> records;
   if (ids.empty()) return records;
-  for (const record::Record& record : stored_.finals())
+  for (const record::Record& record : finals_)
     if (record.finals == ids.front()) records.push_back(record);
   return records;
 }
