@@ -12,12 +12,10 @@ BudgetedSearch::BudgetedSearch(const StrategyOptions& options)
     : space_(options.space),
       evals_(options.evals),
       random_(base::mix64(options.seed)),
-      guidance_random_(base::mix64(~options.seed)),
       order_(options.space.size(), options.seed),
       features_(options.space),
-      guidance_(options.space, features_, options.sources, guidance_random_),
+      sources_(options.space, features_, options.sources, options.seed),
       first_(options.first) {
-  if (!guidance_.empty()) opening_.emplace(space_, features_, guidance_);
   std::reverse(first_.begin(), first_.end());
 }
 
@@ -30,13 +28,12 @@ std::vector<std::uint64_t> BudgetedSearch::propose(std::size_t max) {
       first_.pop_back();
     }
     const bool first = index.has_value();
-    if (!index && opening_) index = opening();
+    if (!index) index = sources_.next(results_, outstanding_, [this](std::uint64_t other) { return known(other); });
     const bool by_sources = index && !first;
     if (!index) index = next();
     if (!index || *index >= space_.size() || known(*index)) index = fresh();
     if (!index) break;
-    if (!first) following_.proposed(*index, by_sources);
-    if (by_sources) followed_.insert(*index);
+    if (!first) sources_.proposed(*index, by_sources);
     known_.insert(*index);
     outstanding_.push_back(*index);
     indices.push_back(*index);
@@ -49,15 +46,6 @@ bool BudgetedSearch::offer(std::uint64_t index) {
   if (index >= space_.size() || known(index)) return false;
   first_.push_back(index);
   return true;
-}
-
-std::optional<std::uint64_t> BudgetedSearch::opening() {
-  if (following_.over()) {
-    opening_.reset();
-    return std::nullopt;
-  }
-  if (!following_.allows(opening_->support(results_))) return std::nullopt;
-  return opening_->next(results_, outstanding_, [this](std::uint64_t other) { return known(other); });
 }
 
 void BudgetedSearch::observe(const Observation& observation) {
@@ -75,8 +63,7 @@ void BudgetedSearch::observe(const Observation& observation) {
   failures_.add(space_.value_indices(result.index), result.kind == SearchResult::Kind::failed);
   if (result.kind == SearchResult::Kind::measured && (!best_ || result.time_ms < results_[*best_].time_ms))
     best_ = results_.size() - 1;
-  following_.observe(result);
-  if (!followed_.contains(result.index)) ++own_results_;
+  sources_.observe(result);
   learn(result);
 }
 

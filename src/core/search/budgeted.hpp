@@ -9,7 +9,6 @@
 
 #include "base/random.hpp"
 #include "core/search/features.hpp"
-#include "core/search/guidance.hpp"
 #include "core/search/moves.hpp"
 #include "core/search/opening.hpp"
 #include "core/search/samples.hpp"
@@ -48,25 +47,20 @@ class BudgetedSearch : public Strategy {
   /// The fastest measured configuration, as a position in results().
   const std::optional<std::size_t>& best() const noexcept { return best_; }
   /// Number of results for proposals that did not come from the sources.
-  std::uint64_t own_results() const noexcept { return own_results_; }
+  std::uint64_t own_results() const noexcept { return sources_.own_results(); }
   std::uint64_t proposed() const noexcept { return proposed_; }
   std::uint64_t evals() const noexcept { return evals_; }
   base::Random& random() noexcept { return random_; }
   const Features& features() const noexcept { return features_; }
 
  private:
-  std::optional<std::uint64_t> opening();
-
   const space::Space& space_;
   std::uint64_t evals_;
-  base::Random random_, guidance_random_;
+  base::Random random_;
   Permutation order_;
   Features features_;
-  Guidance guidance_;
-  std::optional<Opening> opening_;  // while the sources are followed
-  Following following_;
-  std::unordered_set<std::uint64_t> followed_;
-  std::uint64_t drawn_ = 0, proposed_ = 0, own_results_ = 0;
+  SourceProposals sources_;
+  std::uint64_t drawn_ = 0, proposed_ = 0;
   std::vector<std::uint64_t> first_;  // reversed: the best is at the end
   std::unordered_set<std::uint64_t> known_;
   std::unordered_set<std::uint64_t> observed_;

@@ -1,4 +1,5 @@
-// The first proposals of a search that has results of other devices or problem sizes.
+// Results of other devices and problem sizes as predictions for a configuration, and the first proposals of a search
+// that has such results.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,61 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/random.hpp"
+#include "core/search/extra_trees.hpp"
 #include "core/search/features.hpp"
-#include "core/search/guidance.hpp"
 #include "core/search/moves.hpp"
+#include "core/search/strategy.hpp"
 
 namespace xtune::search {
+
+/// One source: a score for every configuration of the space, measured there or predicted from its measurements.
+class Guide {
+ public:
+  Guide(const space::Space& space, const Features& features, const Source& source, base::Random& random);
+
+  /// A source with only a few times is not usable.
+  bool usable() const noexcept { return !order_.empty(); }
+  /// SoftLogarithm of the source's time, centred on the median.
+  double score(std::uint64_t index) const;
+  /// Configurations that the source measured, fastest first.
+  const std::vector<std::uint64_t>& order() const noexcept { return order_; }
+
+ private:
+  const space::Space* space_;
+  const Features* features_;
+  std::unordered_map<std::uint64_t, double> scores_;
+  std::vector<std::uint64_t> order_;
+  ExtraTrees forest_;
+};
+
+/// Maximum number of values of a switch; see Guidance::is_switch.
+inline constexpr std::size_t max_switch_values = 4;
+
+/// All sources together.
+class Guidance {
+ public:
+  /// space and features must outlive it.
+  Guidance(const space::Space& space, const Features& features, std::span<const Source> sources, base::Random& random);
+
+  bool empty() const noexcept { return guides_.empty(); }
+  const std::vector<Guide>& guides() const noexcept { return guides_; }
+
+  /// The score of each source; the reference stays valid.
+  const std::vector<double>& scores(std::uint64_t index) const;
+  /// Whether the parameter chooses between implementations in a kernel: two values, a few words, or a few numbers with
+  /// zero for "off". Devices differ in which one is best.
+  bool is_switch(std::size_t parameter) const { return is_switch_[parameter]; }
+
+ private:
+  std::vector<Guide> guides_;
+  std::vector<bool> is_switch_;                                                  // by parameter
+  mutable std::unordered_map<std::uint64_t, std::vector<double>> known_scores_;  // cache
+};
 
 /// The properties by which beliefs compare places.
 struct Place {
@@ -84,6 +132,33 @@ class Following {
   std::uint64_t own_ = 0, theirs_ = 0;
   double lost_ = 0;
   double best_ms_ = std::numeric_limits<double>::infinity(), own_best_ms_ = best_ms_;
+};
+
+/// The proposals of a search's sources, as often as Following allows; none without sources.
+class SourceProposals {
+ public:
+  /// space and features must outlive it.
+  SourceProposals(const space::Space& space, const Features& features, std::span<const Source> sources,
+                  std::uint64_t seed);
+  SourceProposals(const SourceProposals&) = delete;
+  SourceProposals& operator=(const SourceProposals&) = delete;
+
+  /// As Opening::next; nullopt also while the sources may not propose.
+  std::optional<std::uint64_t> next(std::span<const SearchResult> results, std::span<const std::uint64_t> under_way,
+                                    const std::function<bool(std::uint64_t)>& known);
+  void proposed(std::uint64_t index, bool by_sources);
+  /// Receives each configuration's first result.
+  void observe(const SearchResult& result);
+  /// Number of results for proposals that did not come from the sources.
+  std::uint64_t own_results() const noexcept { return own_results_; }
+
+ private:
+  base::Random random_;
+  Guidance guidance_;
+  std::optional<Opening> opening_;  ///< while the sources are followed
+  Following following_;
+  std::unordered_set<std::uint64_t> proposed_;  ///< by the sources
+  std::uint64_t own_results_ = 0;
 };
 
 }  // namespace xtune::search
