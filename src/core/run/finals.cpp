@@ -29,6 +29,8 @@ namespace {
 
 constexpr std::size_t rounds_a_request = 5;
 constexpr int max_unexplained = 3;
+/// Multiple of the limits of rounds and time if the device changed its speed.
+constexpr int after_drift = 4;
 
 /// Appends values of the same metrics, from these rounds.
 void append(const Reported& more, std::size_t rounds, Reported& reported) {
@@ -43,143 +45,105 @@ void append(const Reported& more, std::size_t rounds, Reported& reported) {
 
 }  // namespace
 
-/// The result of one finalist.
-struct FinalistResult {
-  Outcome outcome = Outcome::ok;
-  std::string message, log;              ///< of its failure
-  std::vector<double> samples_ms;        ///< by round, rounded as in records; empty: it failed
-  Reported reported;                     ///< by round
-  build::Lack lack = build::Lack::none;  ///< for a failure: resource that the machine lacked
-};
-
-/// How finalists are compared.
-struct FinalsRule {
-  measure::Statistic statistic = measure::Statistic::median;
-  /// The objective for a finalist's time and the values it has reported so far; less is better. Empty: the time itself.
-  std::function<double(std::size_t finalist, const Reported& reported, double time_ms)> value = {};
-};
-
-struct FinalsLimits {
-  std::uint64_t seed = 1;  ///< for the orders
-  int rounds = 50;         ///< maximum
-  double kernel_ms = 200;  ///< maximum for each finalist, checked between requests
-  int after_drift = 4;     ///< multiple of both maxima if the device changed its speed
-  double timeout_s = 30;   ///< for each finalist in each request
-};
-
 /// Requests ten rounds from the bench service at first, then five at a time. Finalists leave when they are certainly
 /// slower than the fastest, or certainly as good: the following rounds are for those in doubt. A finalist that fails is
 /// out, and the others continue in a new worker; if it is unknown which one crashed the worker, each is launched on its
 /// own to find out. A worker that dies three times without a known cause ends the finals.
 class FinalsRounds {
  public:
-  using Done = std::function<void(std::vector<FinalistResult>, std::vector<std::string> taints)>;
-  using ReferenceTimed = std::function<void(std::vector<double> samples_ms)>;
-  /// bench must outlive this, and this must outlive its calls of bench.
-  FinalsRounds(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits, Done done);
-  /// Has the reference kernel timed beside the first rounds.
-  void time_reference(ReferenceTimed timed) { reference_timed_ = std::move(timed); }
+  struct Finalist {
+    TrialPtr trial;     ///< its record gets outcome, message, samples by round (none: it failed) and reported values
+    std::string log;    ///< of its failure
+    bool left = false;  ///< judged
+  };
+  /// ended: called once, at the end of the rounds. The references must outlive this, and this its calls of bench.
+  FinalsRounds(const RunContext& run, BenchService& bench, RecordKeeper& keeper, const std::vector<TrialPtr>& trials,
+               std::function<void()> ended)
+      : run_(run), bench_(bench), keeper_(keeper), ended_(std::move(ended)), times_reference_(keeper.has_reference()) {
+    for (const TrialPtr& trial : trials) finalists_.push_back({trial, "", false});
+  }
   void start() { next(); }
-  double busy_s() const noexcept { return busy_s_; }  ///< of the device, so far
+  std::vector<Finalist>& finalists() noexcept { return finalists_; }
+  const std::vector<std::string>& taints() const noexcept { return taints_; }
+  double busy_s() const noexcept { return busy_s_; }  ///< of the device
 
  private:
-  std::vector<std::size_t> members() const;  ///< finalists that are still in
   void next();
-  void probe();
   void ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts);
   void take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts);
-  void finish();
+  record::Record& record(std::size_t finalist) { return finalists_[finalist].trial->record; }
 
+  const RunContext& run_;
   BenchService& bench_;
-  std::vector<BenchJob> jobs_;
-  FinalsRule rule_;
-  FinalsLimits limits_;
-  Done done_;
-  ReferenceTimed reference_timed_;  ///< empty: it is not timed, or was
-  std::vector<FinalistResult> results_;
-  std::vector<bool> left_;             ///< judged
+  RecordKeeper& keeper_;
+  const std::function<void()> ended_;
+  std::vector<Finalist> finalists_;
   std::vector<std::size_t> suspects_;  ///< to be launched on their own
   std::vector<std::size_t> unjudged_;  ///< launched together with one that failed, not checked themselves
   std::vector<std::string> taints_;
   std::size_t round_ = 0;
   int unexplained_ = 0;
   double busy_s_ = 0;
+  bool times_reference_;  ///< beside the first rounds
 };
 
-FinalsRounds::FinalsRounds(BenchService& bench, std::vector<BenchJob> jobs, FinalsRule rule, FinalsLimits limits,
-                           Done done)
-    : bench_(bench),
-      jobs_(std::move(jobs)),
-      rule_(std::move(rule)),
-      limits_(limits),
-      done_(std::move(done)),
-      results_(jobs_.size()),
-      left_(jobs_.size()) {}
-
-std::vector<std::size_t> FinalsRounds::members() const {
-  std::vector<std::size_t> who;
-  for (std::size_t i = 0; i < jobs_.size(); ++i)
-    if (results_[i].outcome == Outcome::ok && !left_[i]) who.push_back(i);
-  return who;
-}
-
 void FinalsRounds::next() {
-  if (!suspects_.empty()) return probe();
+  if (!suspects_.empty()) {
+    const std::size_t suspect = suspects_.back();
+    suspects_.pop_back();
+    return ask({suspect}, 1, false);
+  }
   if (!unjudged_.empty()) return ask(std::exchange(unjudged_, {}), 1, false);
   std::vector<std::vector<double>> times, values;
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    times.push_back(results_[i].samples_ms);
-    values.push_back(times.back());
-    if (rule_.value)
-      for (double& each : values.back()) each = rule_.value(i, results_[i].reported, each);
-  }
-  const measure::FinalsVerdict verdict = measure::judge_finals(values, rule_.statistic);
   double longest_ms = 0;
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    left_[i] = left_[i] || (verdict.certain[i] && verdict.standing[i] != measure::Standing::fastest);
-    const std::vector<double>& samples_ms = results_[i].samples_ms;
+  for (const Finalist& one : finalists_) {
+    const std::vector<double>& samples_ms = times.emplace_back(one.trial->record.samples_ms);
+    values.push_back(samples_ms);
+    if (run_.criterion.score)
+      for (double& each : values.back()) each = run_.criterion.at(one.trial->record, each);
     longest_ms = std::max(longest_ms, std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0));
   }
+  const measure::FinalsVerdict verdict = measure::judge_finals(values, run_.criterion.statistic);
+  std::vector<std::size_t> who;
+  for (std::size_t i = 0; i < finalists_.size(); ++i) {
+    bool& left = finalists_[i].left;
+    left = left || (verdict.certain[i] && verdict.standing[i] != measure::Standing::fastest);
+    if (record(i).outcome == Outcome::ok && !left) who.push_back(i);
+  }
   // Rounds that were taken while the device changed its speed say less.
-  const int more = measure::finals_drift(times) != 1 ? limits_.after_drift : 1;
-  const auto max_rounds = static_cast<std::size_t>(std::max(limits_.rounds, 1) * more);
-  const std::vector<std::size_t> who = members();
-  if (verdict.decided || who.size() < 2 || round_ >= max_rounds || longest_ms >= limits_.kernel_ms * more ||
+  const int more = measure::finals_drift(times) != 1 ? after_drift : 1;
+  const auto max_rounds = static_cast<std::size_t>(std::clamp(run_.spec.measure.rep, 1, 200) * more);
+  if (verdict.decided || who.size() < 2 || round_ >= max_rounds || longest_ms >= run_.spec.measure.max_time_ms * more ||
       unexplained_ == max_unexplained)
-    return finish();
+    return ended_();  // may destroy this object
   ask(who, std::min(round_ == 0 ? measure::finals_least_rounds : rounds_a_request, max_rounds - round_), true);
-}
-
-void FinalsRounds::probe() {
-  const std::size_t suspect = suspects_.back();
-  suspects_.pop_back();
-  ask({suspect}, 1, false);
 }
 
 void FinalsRounds::ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts) {
   RoundsJob job;
-  for (const std::size_t i : who) job.jobs.push_back(jobs_[i]);
+  for (const std::size_t i : who) job.jobs.push_back(run_.bench_job(*finalists_[i].trial));
   std::vector<std::size_t> places(who.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   for (std::size_t i = 0; i < rounds; ++i)
-    job.rounds.push_back(measure::finals_order(places, limits_.seed, round_ + i));
-  job.time_reference = counts && reference_timed_;
-  bench_.measure_rounds(job, limits_.timeout_s * static_cast<double>(who.size()),
+    job.rounds.push_back(measure::finals_order(places, run_.spec.search.seed, round_ + i));
+  job.time_reference = counts && times_reference_;
+  bench_.measure_rounds(job, run_.bench_timeout_s() * static_cast<double>(who.size()),
                         [this, who, counts](const RoundsAnswer& answer) { take(who, answer, counts); });
 }
 
 void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
-  if (!answer.reference_ms.empty() && reference_timed_) std::exchange(reference_timed_, {})(answer.reference_ms);
+  if (!answer.reference_ms.empty() && std::exchange(times_reference_, false))
+    keeper_.renew_reference(answer.reference_ms);
   for (const std::string& taint : answer.taints) base::add_once(taints_, taint);
   if (counts && answer.samples_ms.size() == who.size()) {
     std::size_t rounds = answer.samples_ms.front().size();
     for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());
     for (std::size_t place = 0; place < who.size(); ++place) {
-      FinalistResult& result = results_[who[place]];
+      record::Record& own = record(who[place]);
       for (std::size_t i = 0; i < rounds; ++i)
-        result.samples_ms.push_back(record::kept_time_ms(answer.samples_ms[place][i]));
-      if (place < answer.reported.size()) append(answer.reported[place], rounds, result.reported);
+        own.samples_ms.push_back(record::kept_time_ms(answer.samples_ms[place][i]));
+      if (place < answer.reported.size()) append(answer.reported[place], rounds, own.reported);
     }
     round_ += rounds;
     if (rounds == 0 && answer.outcome == Outcome::ok) unexplained_ = max_unexplained;
@@ -188,7 +152,13 @@ void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer&
     std::optional<std::size_t> culprit = answer.failed;
     if (who.size() == 1) culprit = 0;
     if (culprit) {
-      results_[who.at(*culprit)] = {answer.outcome, answer.message, answer.log, {}, {}, answer.lack};
+      record::Record& failed = record(who.at(*culprit));
+      failed.outcome = answer.outcome;
+      failed.message = answer.message;
+      failed.samples_ms.clear();
+      failed.reported.clear();
+      finalists_[who[*culprit]].log = answer.log;
+      finalists_[who[*culprit]].trial->lack = answer.lack;
       unjudged_ = who;
       unjudged_.erase(unjudged_.begin() + static_cast<std::ptrdiff_t>(*culprit));
     } else {
@@ -197,12 +167,6 @@ void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer&
     }
   }
   next();
-}
-
-void FinalsRounds::finish() {
-  // Last: done may destroy this object.
-  const Done done = std::move(done_);
-  done(std::move(results_), std::move(taints_));
 }
 
 FinalsPhase::FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, StoredResults& stored, RecordKeeper& keeper,
@@ -306,18 +270,6 @@ void FinalsPhase::look_at_peers() {
   }
 }
 
-FinalsRule FinalsPhase::rule() {
-  FinalsRule rule;
-  rule.statistic = run_.criterion.statistic;
-  if (run_.criterion.score)
-    rule.value = [this](std::size_t i, const Reported& reported, double time_ms) {
-      record::Record& record = finalists_[i]->record;
-      record.reported = reported;
-      return run_.criterion.at(record, time_ms);
-    };
-  return rule;
-}
-
 void FinalsPhase::hold() {
   // In the order of their keys, not of the compilers: the random orders of the rounds use positions.
   std::sort(finalists_.begin(), finalists_.end(),
@@ -325,27 +277,14 @@ void FinalsPhase::hold() {
   std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
   if (finalists_.size() < 2) return finalists_.clear();
   devices_.first().busy = true;
-  std::vector<BenchJob> jobs;
-  for (const TrialPtr& trial : finalists_) jobs.push_back(run_.bench_job(*trial));
-  FinalsLimits limits;
-  limits.seed = run_.spec.search.seed;
-  limits.rounds = std::clamp(run_.spec.measure.rep, 1, 200);
-  limits.kernel_ms = run_.spec.measure.max_time_ms;
-  limits.timeout_s = run_.bench_timeout_s();
-  rounds_ = std::make_unique<FinalsRounds>(
-      *devices_.first().bench, std::move(jobs), rule(), limits,
-      [this](std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
-        finish(std::move(results), taints);
-      });
-  if (keeper_.has_reference())
-    rounds_->time_reference([this](std::vector<double> samples_ms) { keeper_.renew_reference(std::move(samples_ms)); });
+  rounds_ = std::make_unique<FinalsRounds>(run_, *devices_.first().bench, keeper_, finalists_, [this] { finish(); });
   rounds_->start();
 }
 
-void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints) {
+void FinalsPhase::finish() {
   ++totals_.answers;
   devices_.first().busy = false;
-  stored_.note_taints(taints);
+  stored_.note_taints(rounds_->taints());
   totals_.device_busy_s += rounds_->busy_s();
   std::int64_t now_ms = 0;  // the same for all of them: their finals are one measurement
   for (const TrialPtr& finalist : finalists_)
@@ -353,36 +292,34 @@ void FinalsPhase::finish(std::vector<FinalistResult> results, const std::vector<
   std::string id = run_.options.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
   if (++held_ > 1) id += "-" + std::to_string(held_);
   passed_.clear();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    FinalistResult& result = results[i];
-    if (result.outcome == Outcome::ok && result.samples_ms.empty()) continue;
-    record::Record& record = finalists_[i]->record;
+  for (const FinalsRounds::Finalist& finalist : rounds_->finalists()) {
+    record::Record& record = finalist.trial->record;
+    if (record.outcome == Outcome::ok && record.samples_ms.empty()) continue;
     record.finals = id;
-    record.tainted = taints;
-    take(record, std::move(result), now_ms);
+    record.tainted = rounds_->taints();
+    take(*finalist.trial, finalist.log, now_ms);
     results_.add_further(std::move(record));
   }
   finalists_.clear();
 }
 
-void FinalsPhase::take(record::Record& record, FinalistResult result, std::int64_t now_ms) {
+void FinalsPhase::take(Trial& trial, const std::string& log, std::int64_t now_ms) {
+  record::Record& record = trial.record;
   record.finals_by = run_.criterion.finals_by();
-  record.outcome = result.outcome;
-  record.stage = result.outcome == Outcome::ok             ? "measure"
-                 : result.outcome == Outcome::wrong_result ? "validate"
+  record.stage = record.outcome == Outcome::ok             ? "measure"
+                 : record.outcome == Outcome::wrong_result ? "validate"
                                                            : "run";
-  record.message = result.message;
-  record.samples_ms = std::move(result.samples_ms);
-  record.reported = std::move(result.reported);
-  if (record.outcome == Outcome::ok)
+  if (record.outcome == Outcome::ok) {
+    record.message.clear();
     record.time_ms = measure::summarize(record.samples_ms);
-  else
+  } else {
     record.validation.reset();
+  }
   record.compile_s = record.compile_cpu_s = 0;
   keeper_.stamp(record);
   record.unix_time_ms = now_ms;
-  keeper_.keep(record, result.lack);
-  run_.observer.on_record(record, result.log, false);
+  keeper_.keep(record, trial.lack);
+  run_.observer.on_record(record, log, false);
   if (record.outcome == Outcome::ok) passed_.insert(record.key);
   if (record.outcome != Outcome::wrong_result) return;
   outcomes_.refute(record);

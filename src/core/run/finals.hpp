@@ -18,8 +18,6 @@
 namespace xtune::run {
 
 class FinalsRounds;
-struct FinalistResult;
-struct FinalsRule;
 
 /// Finalists are compiled (from the cache), come back through add, and are measured in rounds on the first device
 /// (FinalsRounds). A finalist that turns out to be wrong is refuted, and further finals of the others may follow.
@@ -58,9 +56,8 @@ class FinalsPhase {
                                          const std::vector<const record::Record*>& finalists) const;
   bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored(const std::vector<std::string>& keys, record::Tainted tainted, std::int64_t since_unix_ms = 0);
-  FinalsRule rule();
-  void finish(std::vector<FinalistResult> results, const std::vector<std::string>& taints);
-  void take(record::Record& record, FinalistResult result, std::int64_t now_ms);
+  void finish();
+  void take(Trial& trial, const std::string& log, std::int64_t now_ms);
 
   const RunContext& run_;
   OutcomeHandler& outcomes_;
