@@ -22,7 +22,7 @@
 #include "core/build/cache.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record_log.hpp"
-#include "core/run/across.hpp"
+#include "core/run/job.hpp"
 #include "core/run/tuner.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/spec.hpp"

@@ -11,7 +11,6 @@
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
-#include "cluster/job_scripts.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/shared_study.hpp"
 #include "cluster/submission.hpp"

@@ -8,7 +8,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/record/record_log.hpp"
 #include "core/resolve/source_warnings.hpp"
-#include "core/run/across.hpp"
+#include "core/run/job.hpp"
 #include "core/target/program_target.hpp"
 #include "ipc/job_count.hpp"
 #include "ipc/locked_clocks.hpp"

@@ -1,7 +1,12 @@
 // Makes options for the program and the library, so that both tune in the same way.
 #include "core/run/job.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/record/record.hpp"
+#include "core/record/spec_fit.hpp"
+#include "core/space/value.hpp"
 #include "system/machine.hpp"
 
 namespace xtune::run {
@@ -37,6 +42,77 @@ std::filesystem::path TuningJob::artifacts_of(const std::filesystem::path& scrat
 record::RecordSet TuningJob::stored(const spec::Spec& spec, const target::Target& target) const {
   if (kept_ != system::Kept::all || settings_.fresh || settings_.sanitize) return {};
   return record::read_records(settings_.store, target.device.arch, spec.kernel.name);
+}
+
+namespace {
+
+constexpr std::size_t max_of_each = 8;
+
+void add(TuneResult& to, TuneResult&& more) {
+  std::move(more.records.begin(), more.records.end(), std::back_inserter(to.records));
+  std::move(more.further.begin(), more.further.end(), std::back_inserter(to.further));
+  for (const auto& [outcome, count] : more.counts) to.counts[outcome] += count;
+  for (const auto& [outcome, count] : more.unread) to.unread[outcome] += count;
+  to.from_store += more.from_store;
+  to.total_s += more.total_s;
+  to.compile_cpu_s += more.compile_cpu_s;
+  to.compile_wall_s += more.compile_wall_s;
+  to.device_busy_s += more.device_busy_s;
+  to.interrupted |= more.interrupted;
+  to.out_of_time |= more.out_of_time;
+}
+
+}  // namespace
+
+std::vector<Bindings> shortlist(const record::Objective& objective, const std::vector<TuneResult>& cases,
+                                std::size_t count) {
+  std::map<std::string, Bindings> listed;
+  for (const TuneResult& each : cases) {
+    const auto order = record::ranked(each.all(), objective.criterion(each.problem, each.device));
+    for (std::size_t i = 0; i < std::min(count, order.size()); ++i)
+      listed.emplace(space::bindings_text(order[i]->config), order[i]->config);
+  }
+  std::vector<Bindings> list;
+  for (auto& [text, config] : listed) list.push_back(std::move(config));
+  return list;
+}
+
+std::vector<Bindings> not_measured(const TuneResult& of_case, const std::vector<Bindings>& list) {
+  std::vector<Bindings> missing;
+  const std::vector<const record::Record*> records = of_case.all();
+  for (const Bindings& config : list)
+    if (std::none_of(records.begin(), records.end(), [&](const record::Record* record) {
+          return record->outcome != Outcome::pruned && record->config == config;
+        }))
+      missing.push_back(config);
+  return missing;
+}
+
+record::CaseRecords records_of(const TuneResult& of_case) { return {of_case.problem, of_case.device, of_case.all()}; }
+
+void measure_across(const record::Objective& objective, std::vector<TuneResult>& cases,
+                    const std::function<TuneResult(std::size_t, const std::vector<Bindings>&)>& measure,
+                    const std::function<bool()>& stopped) {
+  const std::vector<Bindings> listed = shortlist(objective, cases, max_of_each);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::vector<Bindings> missing = not_measured(cases[i], listed);
+    if (!missing.empty() && !stopped()) add(cases[i], measure(i, missing));
+  }
+}
+
+std::optional<record::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
+                                                  const std::vector<record::Record>& stored) {
+  if (cases.empty()) return std::nullopt;
+  std::vector<record::CaseRecords> known;
+  for (const RunCase& each : cases) {
+    record::CaseRecords& records = known.emplace_back(records_of(*each.result));
+    if (stored.empty()) continue;
+    record::SpecFit fit(*each.spec, records.problem, target.device, target.arch, target.backend.toolchain);
+    for (const record::Record* record : record::answering(stored, records.problem, records.device, fit.rules()))
+      records.records.push_back(record);
+  }
+  const spec::Spec& any = *cases.front().spec;
+  return record::choose_across(record::Objective(any), any.objective.across, known);
 }
 
 }  // namespace xtune::run

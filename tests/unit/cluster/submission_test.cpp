@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cluster/job_scripts.hpp"
 #include "cluster/shared_study.hpp"
 #include "support/text.hpp"
 #include "system/files.hpp"

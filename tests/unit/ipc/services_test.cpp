@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/run/rebuilding_bench.hpp"
+#include "core/run/device_pool.hpp"
 #include "core/target/target.hpp"
 #include "fakes/limited_child.hpp"
 #include "system/files.hpp"

@@ -1,10 +1,9 @@
 // Tests of one configuration for several cases, and of runs with other objectives than time.
-#include "core/run/across.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "core/run/job.hpp"
 #include "tuner_fixture.hpp"
 
 using namespace xtune::measure;

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "core/run/rebuilding_bench.hpp"
+#include "core/run/device_pool.hpp"
 #include "tuner_fixture.hpp"
 #include "xtune/error.hpp"
 
