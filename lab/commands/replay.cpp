@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/run/tuner.hpp"
-#include "ipc/job_count.hpp"
+#include "ipc/pool.hpp"
 #include "lab/commands/commands.hpp"
 
 namespace xtune::cli {

@@ -20,7 +20,7 @@
 #include "core/spec/spec.hpp"
 #include "dispatch/builder.hpp"
 #include "dispatch/kernel_state.hpp"
-#include "ipc/job_count.hpp"
+#include "ipc/pool.hpp"
 #include "ipc/services.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"

@@ -15,7 +15,6 @@
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/manifest.hpp"
-#include "core/target/program.hpp"
 #include "core/target/target.hpp"
 #include "ipc/services.hpp"
 #include "system/files.hpp"

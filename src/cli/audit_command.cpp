@@ -7,7 +7,7 @@
 #include "core/run/audit.hpp"
 #include "core/run/job.hpp"
 #include "core/run/tuner.hpp"
-#include "ipc/job_count.hpp"
+#include "ipc/pool.hpp"
 #include "ipc/services.hpp"
 #include "report/text/audit_report.hpp"
 #include "report/text/run_report.hpp"

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/run/check_spec.hpp"
-#include "core/target/program_target.hpp"
+#include "core/target/target.hpp"
 #include "dispatch/selector.hpp"
 #include "report/text/run_report.hpp"
 

@@ -4,7 +4,7 @@
 #include "cli/cases.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/search/samples.hpp"
-#include "ipc/job_count.hpp"
+#include "ipc/pool.hpp"
 #include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 #include "system/chosen_store.hpp"

@@ -11,7 +11,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 #include "core/search/strategy.hpp"
-#include "ipc/job_count.hpp"
+#include "ipc/pool.hpp"
 #include "system/chosen_store.hpp"
 
 namespace xtune::cli {

@@ -9,9 +9,9 @@
 #include "core/record/record_log.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/job.hpp"
-#include "core/target/program_target.hpp"
-#include "ipc/job_count.hpp"
+#include "core/target/target.hpp"
 #include "ipc/locked_clocks.hpp"
+#include "ipc/pool.hpp"
 #include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 

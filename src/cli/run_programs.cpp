@@ -4,7 +4,7 @@
 #include "cli/run_command.hpp"
 #include "core/device/program_call.hpp"
 #include "core/spec/process_spec.hpp"
-#include "core/target/program_target.hpp"
+#include "core/target/target.hpp"
 #include "report/text/run_report.hpp"
 #include "system/shell_words.hpp"
 #include "xtune/outcome.hpp"

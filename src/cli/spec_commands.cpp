@@ -11,7 +11,7 @@
 #include "core/spec/document.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/spec/template_text.hpp"
-#include "core/target/program_target.hpp"
+#include "core/target/target.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "core/target/program.hpp"
+#include "core/target/target.hpp"
 #include "ipc/protocol.hpp"
 #include "xtune/error.hpp"
 

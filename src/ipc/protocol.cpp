@@ -1,10 +1,18 @@
-// JSON forms of the messages between driver and workers.
+// Frames of MessagePack, and the JSON forms of the messages in them.
 #include "ipc/protocol.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/json_fields.hpp"
 #include "base/text.hpp"
@@ -12,264 +20,400 @@
 #include "core/build/keyed_files.hpp"
 #include "core/record/record.hpp"
 #include "core/spec/section.hpp"
+#include "system/write_signals.hpp"
 
 namespace xtune::ipc {
 namespace {
 
 using Json = nlohmann::json;
-using device::Launch;
-using device::LaunchPlan;
-using device::ProgramCall;
-using device::ProgramValue;
-using device::Step;
-using measure::TensorMap;
-using validate::ArgumentLayout;
-using validate::ToleranceRule;
 namespace fields = base::fields;
-using fields::optional, fields::required;
 
-struct ScalarForm {
-  static void write(Json& json, const measure::ScalarArgument& scalar) {
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(scalar.bytes.data());
-    json = Json::binary(std::vector<std::uint8_t>(bytes, bytes + scalar.size));
+constexpr std::string_view magic = "XTW1";
+constexpr std::size_t header_bytes = 8;
+constexpr std::size_t deepest = 100;
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::io, message); }
+
+// Builds the value with a limit on its depth. The library's from_msgpack recurses as deep as the input, and a megabyte
+// of nested arrays would overflow the driver's stack.
+class MessageBuilder final : public nlohmann::json_sax<Json> {
+ public:
+  Json result;
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t& value) override { return add(std::move(value)); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& value) override {
+    key_ = std::move(value);
+    return true;
   }
-  static void read(const Json& json, measure::ScalarArgument& scalar) {
-    const auto& bytes = json.get_binary();
-    if (bytes.size() > scalar.bytes.size())
-      throw Error(ErrorKind::io, "a scalar argument of a worker message is too long");
-    scalar.size = bytes.size();
-    std::ranges::copy(std::as_bytes(std::span(bytes)), scalar.bytes.begin());
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  template <class Value>
+  bool add(Value&& value) {
+    place(std::forward<Value>(value));
+    return true;
   }
+  template <class Value>
+  Json* place(Value&& value) {
+    if (open_.empty()) return &(result = std::forward<Value>(value));
+    Json& parent = *open_.back();
+    if (parent.is_object()) return &(parent[key_] = std::forward<Value>(value));
+    parent.push_back(std::forward<Value>(value));
+    return &parent.back();
+  }
+  bool open(Json value) {
+    if (open_.size() == deepest) return false;
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::vector<Json*> open_;
+  std::string key_;
 };
 
-constexpr auto dtype_form = fields::word(dtype_from_string, [](const std::string& word) {
-  return "a worker message has the unknown element type '" + word + "'";
-});
+Json decode_payload(std::string_view payload) {
+  MessageBuilder builder;
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(payload.data());
+  if (!Json::sax_parse(begin, begin + payload.size(), &builder, Json::input_format_t::msgpack))
+    fail("a message of " + base::human_bytes(payload.size()) + " is not one MessagePack value");
+  return std::move(builder.result);
+}
 
-constexpr auto map_form = fields::object<TensorMap>(
-    required("dtype", &TensorMap::dtype, dtype_form), required("tf32", &TensorMap::tf32),
-    required("shape", &TensorMap::shape), required("box", &TensorMap::box),
-    required("element_strides", &TensorMap::element_strides), required("strides", &TensorMap::strides),
-    required("swizzle", &TensorMap::swizzle), required("l2_promotion", &TensorMap::l2_promotion),
-    required("interleave", &TensorMap::interleave), required("nan_outside", &TensorMap::nan_outside));
+// The payload's length from a header; 0xFFFFFFFF while it is incomplete.
+constexpr std::uint64_t incomplete = 0xFFFFFFFF;
+std::uint64_t payload_bytes(std::string_view header) {
+  const std::string_view start = header.substr(0, magic.size());
+  if (start != magic.substr(0, start.size()))
+    fail("expected a message and found other bytes: \"" + base::printable(header.substr(0, 200)) + "\"");
+  if (header.size() < header_bytes) return incomplete;
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    length |= std::uint64_t{static_cast<unsigned char>(header[magic.size() + i])} << (8 * i);
+  if (length > message_limit_bytes)
+    fail("a message claims " + base::human_bytes(length) + ", more than the limit of " +
+         base::human_bytes(message_limit_bytes));
+  return length;
+}
 
-constexpr auto scalars_form = fields::List{ScalarForm()};
-constexpr auto bindings_form =
-    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
-constexpr auto artifact_form = fields::Through{[](const build::Artifact& artifact) { return build::to_json(artifact); },
-                                               build::artifact_from_json};
-constexpr auto outcome_form = fields::word(outcome_from_string, [](const std::string& word) {
-  return "a worker answered with the unknown outcome '" + word + "'";
-});
-constexpr auto lack_form =
-    fields::Through{[](build::Lack lack) { return build::to_string(lack); },
-                    [](const Json& json) { return build::lack_from_string(json.get<std::string>()); }};
+/// Returns references to the members of a structure that its message has.
+template <class T>
+constexpr auto members = nullptr;
+template <class T>
+constexpr bool has_members = !std::is_same_v<const std::nullptr_t, decltype(members<T>)>;
 
-constexpr auto value_form =
-    fields::object<ProgramValue>(required("name", &ProgramValue::name), required("form", &ProgramValue::form),
-                                 required("where", &ProgramValue::where), required("file", &ProgramValue::file),
-                                 required("unit", &ProgramValue::unit), required("row", &ProgramValue::row));
-
-constexpr auto call_form = fields::object<ProgramCall>(
-    required("words", &ProgramCall::words), required("environment", &ProgramCall::environment),
-    required("folder", &ProgramCall::folder), required("time", &ProgramCall::time, value_form),
-    required("metrics", &ProgramCall::metrics, fields::List{value_form}), required("expect", &ProgramCall::expect),
-    required("check", &ProgramCall::check), required("outputs", &ProgramCall::outputs),
-    required("timeout_s", &ProgramCall::timeout_s), required("device", &ProgramCall::device),
-    required("request", &ProgramCall::request), required("checks", &ProgramCall::checks),
-    required("start_timeout_s", &ProgramCall::start_timeout_s));
-
-constexpr auto launch_form =
-    fields::object<Launch>(required("grid", &Launch::grid), required("block", &Launch::block),
-                           required("cluster", &Launch::cluster), required("shared_bytes", &Launch::shared_bytes));
-constexpr auto step_form =
-    fields::object<Step>(required("launch", &Step::launch, launch_form), required("kernel", &Step::kernel),
-                         optional("arguments", &Step::arguments), required("name", &Step::name, fields::exact_text));
-constexpr auto plan_form = fields::object<LaunchPlan>(required("steps", &LaunchPlan::steps, fields::List{step_form}),
-                                                      optional("call", &LaunchPlan::call, call_form));
-
-struct BytesForm {
-  static void write(Json& json, const std::vector<std::byte>& bytes) {
-    const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    json = Json::binary(std::vector<std::uint8_t>(begin, begin + bytes.size()));
-  }
-  static void read(const Json& json, std::vector<std::byte>& bytes) {
-    const auto from = std::as_bytes(std::span(static_cast<const std::vector<std::uint8_t>&>(json.get_binary())));
-    bytes.assign(from.begin(), from.end());
-  }
+using device::Launch, device::LaunchPlan, device::ProgramCall, device::ProgramValue, device::Step;
+using validate::ArgumentLayout, validate::ToleranceRule;
+template <>
+constexpr auto members<ProgramValue> =
+    [](auto& of) { return std::tie(of.name, of.form, of.where, of.file, of.unit, of.row); };
+template <>
+constexpr auto members<ProgramCall> = [](auto& of) {
+  return std::tie(of.words, of.environment, of.folder, of.time, of.metrics, of.expect, of.check, of.outputs,
+                  of.timeout_s, of.device, of.request, of.checks, of.start_timeout_s);
 };
-
-constexpr auto layout_form = fields::object<ArgumentLayout>(
-    required("name", &ArgumentLayout::name), required("role", &ArgumentLayout::role),
-    required("dtype", &ArgumentLayout::dtype, dtype_form), required("shape", &ArgumentLayout::shape),
-    required("fill", &ArgumentLayout::fill), required("file", &ArgumentLayout::file, fields::path),
-    required("at", &ArgumentLayout::at), optional("value", &ArgumentLayout::value, BytesForm()),
-    optional("integers", &ArgumentLayout::integers));
-
-struct FileForm {
-  static void write(Json& json, const build::KeyedFile& file) {
-    json = {file.path, file.state, file.sha256, file.recent};
-  }
-  static void read(const Json& json, build::KeyedFile& file) {
-    file = {json.at(0), json.at(1), json.at(2), json.at(3)};
-  }
+template <>
+constexpr auto members<Launch> = [](auto& of) { return std::tie(of.grid, of.block, of.cluster, of.shared_bytes); };
+template <>
+constexpr auto members<Step> = [](auto& of) { return std::tie(of.launch, of.kernel, of.arguments, of.name); };
+template <>
+constexpr auto members<LaunchPlan> = [](auto& of) { return std::tie(of.steps, of.call); };
+template <>
+constexpr auto members<measure::TensorMap> = [](auto& of) {
+  return std::tie(of.dtype, of.tf32, of.shape, of.box, of.element_strides, of.strides, of.swizzle, of.l2_promotion,
+                  of.interleave, of.nan_outside);
 };
-constexpr auto files_form = fields::object<build::KeyedFiles>(
-    required("files", &build::KeyedFiles::files, fields::List{FileForm()}),
-    required("absent", &build::KeyedFiles::absent), required("unknown", &build::KeyedFiles::unknown));
-
-constexpr auto manifest_form = fields::object<build::Manifest>(required("files", &build::Manifest::files),
-                                                               required("absent", &build::Manifest::absent));
-
+template <>
+constexpr auto members<measure::ArgumentType> =
+    [](auto& of) { return std::tie(of.name, of.dtype, of.is_buffer, of.is_tensor_map); };
+template <>
+constexpr auto members<measure::Incumbent> = [](auto& of) { return std::tie(of.median_ms, of.q3_ms); };
+template <>
+constexpr auto members<ArgumentLayout> = [](auto& of) {
+  return std::tie(of.name, of.role, of.dtype, of.shape, of.fill, of.file, of.at, of.value, of.integers);
+};
+template <>
+constexpr auto members<ToleranceRule> = [](auto& of) {
+  return std::tie(of.max_mismatched_ratio, of.outlier_factor, of.rtol, of.atol, of.reduction, of.accumulate);
+};
+template <>
+constexpr auto members<build::KeyedFile> = [](auto& of) { return std::tie(of.path, of.state, of.sha256, of.recent); };
+template <>
+constexpr auto members<build::KeyedFiles> = [](auto& of) { return std::tie(of.files, of.absent, of.unknown); };
+template <>
+constexpr auto members<build::Manifest> = [](auto& of) { return std::tie(of.files, of.absent); };
 using Request = build::CompileRequest;
-constexpr auto request_form = fields::object<Request>(
-    required("source_name", &Request::source_name), required("source", &Request::source),
-    required("first_line", &Request::first_line), required("include_dirs", &Request::include_dirs),
-    required("entry", &Request::entry), required("options", &Request::options), required("defines", &Request::defines),
-    required("arch", &Request::arch), required("sanitize", &Request::sanitize), required("folder", &Request::folder),
-    required("toolchain", &Request::toolchain), optional("variables", &Request::variables),
-    optional("more_entries", &Request::more_entries), required("files", &Request::files, fields::Nullable{files_form}),
-    required("base_key", &Request::base_key),
-    required("known_manifests", &Request::known_manifests, fields::List{manifest_form}),
-    required("run", &Request::run));
-
-constexpr auto reference_form = fields::object<run::ReferencePlan>(
-    required("kind", &run::ReferencePlan::kind), required("at", &run::ReferencePlan::at),
-    required("name", &run::ReferencePlan::name), required("output", &run::ReferencePlan::output),
-    required("arrays", &run::ReferencePlan::arrays), required("scalars", &run::ReferencePlan::scalars, bindings_form),
-    required("file", &run::ReferencePlan::file, fields::path), required("command", &run::ReferencePlan::command),
-    required("folder", &run::ReferencePlan::folder, fields::path),
-    required("artifact", &run::ReferencePlan::artifact, artifact_form),
-    required("launch", &run::ReferencePlan::launch, plan_form),
-    required("scalar_arguments", &run::ReferencePlan::scalar_arguments, scalars_form),
-    required("constants", &run::ReferencePlan::constants),
-    required("scratch", &run::ReferencePlan::scratch, fields::List{layout_form}),
-    required("maps", &run::ReferencePlan::maps, fields::List{map_form}));
-
-constexpr auto rule_form = fields::object<ToleranceRule>(
-    required("ratio", &ToleranceRule::max_mismatched_ratio), required("outlier_factor", &ToleranceRule::outlier_factor),
-    optional("rtol", &ToleranceRule::rtol), optional("atol", &ToleranceRule::atol),
-    optional("reduction", &ToleranceRule::reduction), optional("accumulate", &ToleranceRule::accumulate, dtype_form));
-using NamedRule = std::pair<std::string, ToleranceRule>;
-constexpr auto named_rule_form =
-    fields::object<NamedRule>(required("name", &NamedRule::first), required("rule", &NamedRule::second, rule_form));
-
-constexpr auto compile_job_form = fields::object<run::CompileJob>(
-    required("backend", &run::CompileJob::backend), required("cache", &run::CompileJob::cache, fields::path),
-    required("key", &run::CompileJob::key), required("request", &run::CompileJob::request, request_form),
-    required("scratch", &run::CompileJob::scratch, fields::path),
-    required("keep_in_scratch", &run::CompileJob::keep_in_scratch),
-    optional("expected_s", &run::CompileJob::expected_s));
-
-constexpr auto compile_answer_form = fields::object<run::CompileAnswer>(
-    required("outcome", &run::CompileAnswer::outcome, outcome_form),
-    required("lack", &run::CompileAnswer::lack, lack_form), required("message", &run::CompileAnswer::message),
-    required("log", &run::CompileAnswer::log), required("artifact", &run::CompileAnswer::artifact, artifact_form),
-    required("cached", &run::CompileAnswer::cached), required("cpu_s", &run::CompileAnswer::cpu_s),
-    required("peak_bytes", &run::CompileAnswer::peak_bytes), required("warning", &run::CompileAnswer::warning));
-
-struct ArgumentForm : fields::Nullable<decltype(layout_form)> {
-  void write(Json& json, const run::ArgumentPlan& plan) const {
-    if (plan.map_of)
-      json = *plan.map_of;
-    else
-      plan.scratch ? void(json = true) : Nullable::write(json, plan.buffer);
-  }
-  void read(const Json& json, run::ArgumentPlan& plan) const {
-    plan.scratch = json.is_boolean();
-    if (json.is_number())
-      plan.map_of = json.get<std::size_t>();
-    else if (!plan.scratch)
-      Nullable::read(json, plan.buffer);
-  }
+template <>
+constexpr auto members<Request> = [](auto& of) {
+  return std::tie(of.source_name, of.source, of.first_line, of.include_dirs, of.entry, of.options, of.defines, of.arch,
+                  of.sanitize, of.folder, of.toolchain, of.variables, of.more_entries, of.files, of.base_key,
+                  of.known_manifests, of.run);
 };
-constexpr auto type_form = fields::object<measure::ArgumentType>(
-    required("name", &measure::ArgumentType::name), required("dtype", &measure::ArgumentType::dtype, dtype_form),
-    required("is_buffer", &measure::ArgumentType::is_buffer),
-    required("is_tensor_map", &measure::ArgumentType::is_tensor_map));
-constexpr auto open_job_form = fields::object<run::OpenJob>(
-    fields::Constant{"do", "open"}, required("backend", &run::OpenJob::backend),
-    required("device", &run::OpenJob::device), required("cache", &run::OpenJob::cache, fields::path),
-    required("scratch", &run::OpenJob::scratch, fields::path), required("seed", &run::OpenJob::seed),
-    required("sanitize", &run::OpenJob::sanitize),
-    required("arguments", &run::OpenJob::arguments, fields::List{ArgumentForm{{layout_form}}}),
-    required("constants", &run::OpenJob::constants, fields::List{layout_form}),
-    required("types", &run::OpenJob::types, fields::List{type_form}),
-    required("reference", &run::OpenJob::reference, reference_form),
-    required("tolerances", &run::OpenJob::tolerances, fields::List{named_rule_form}),
-    required("check_kernel", &run::OpenJob::check_kernel, fields::Nullable{artifact_form}),
-    required("check", &run::OpenJob::check), required("check_at", &run::OpenJob::check_at),
-    required("folder", &run::OpenJob::folder, fields::path), required("repeats", &run::OpenJob::repeats),
-    required("must_repeat", &run::OpenJob::must_repeat), required("time_reference", &run::OpenJob::time_reference),
-    required("outputs", &run::OpenJob::outputs, fields::path),
-    required("measure", &run::OpenJob::measure, spec::measure_section));
+template <>
+constexpr auto members<run::CompileJob> = [](auto& of) {
+  return std::tie(of.backend, of.cache, of.key, of.request, of.scratch, of.keep_in_scratch, of.expected_s);
+};
+template <>
+constexpr auto members<run::CompileAnswer> = [](auto& of) {
+  return std::tie(of.outcome, of.lack, of.message, of.log, of.warning, of.artifact, of.cached, of.cpu_s, of.peak_bytes);
+};
+template <>
+constexpr auto members<run::ArgumentPlan> = [](auto& of) { return std::tie(of.buffer, of.scratch, of.map_of); };
+using Reference = run::ReferencePlan;
+template <>
+constexpr auto members<Reference> = [](auto& of) {
+  return std::tie(of.kind, of.at, of.name, of.output, of.arrays, of.scalars, of.file, of.command, of.folder,
+                  of.artifact, of.launch, of.scalar_arguments, of.constants, of.scratch, of.maps);
+};
+using run::OpenJob;
+template <>
+constexpr auto members<OpenJob> = [](auto& of) {
+  return std::tie(of.backend, of.device, of.cache, of.scratch, of.seed, of.sanitize, of.arguments, of.constants,
+                  of.types, of.reference, of.outputs, of.check_kernel, of.tolerances, of.check, of.check_at, of.folder,
+                  of.repeats, of.must_repeat, of.measure, of.time_reference);
+};
+template <>
+constexpr auto members<run::BenchJob> = [](auto& of) {
+  return std::tie(of.artifact, of.launch, of.scalars, of.incumbent, of.config, of.scratch, of.inputs_seed, of.maps,
+                  of.validate_only);
+};
+using run::BenchAnswer;
+template <>
+constexpr auto members<BenchAnswer> = [](auto& of) {
+  return std::tie(of.outcome, of.lack, of.stage, of.message, of.log, of.samples_ms, of.validation, of.repeatable,
+                  of.reported, of.telemetry, of.taints, of.changed, of.busy_s);
+};
+template <>
+constexpr auto members<run::RoundsJob> = [](auto& of) { return std::tie(of.jobs, of.rounds, of.time_reference); };
+using run::RoundsAnswer;
+template <>
+constexpr auto members<RoundsAnswer> = [](auto& of) {
+  return std::tie(of.outcome, of.lack, of.message, of.log, of.failed, of.samples_ms, of.reference_ms, of.reported,
+                  of.taints, of.busy_s);
+};
 
-constexpr auto incumbent_form = fields::object<measure::Incumbent>(
-    required("median_ms", &measure::Incumbent::median_ms), required("q3_ms", &measure::Incumbent::q3_ms));
-constexpr auto bench_job_form = fields::object<run::BenchJob>(
-    fields::Constant{"do", "bench"}, required("artifact", &run::BenchJob::artifact, artifact_form),
-    required("launch", &run::BenchJob::launch, plan_form), required("scalars", &run::BenchJob::scalars, scalars_form),
-    optional("incumbent", &run::BenchJob::incumbent, incumbent_form),
-    required("config", &run::BenchJob::config, bindings_form),
-    required("scratch", &run::BenchJob::scratch, fields::List{layout_form}),
-    optional("inputs_seed", &run::BenchJob::inputs_seed),
-    required("maps", &run::BenchJob::maps, fields::List{map_form}),
-    optional("validate_only", &run::BenchJob::validate_only));
+template <class T>
+constexpr bool is_vector = false;
+template <class T>
+constexpr bool is_vector<std::vector<T>> = true;
+template <class T>
+constexpr bool is_pair = false;
+template <class A, class B>
+constexpr bool is_pair<std::pair<A, B>> = true;
+template <class T>
+constexpr bool is_pointer = false;
+template <class T>
+constexpr bool is_pointer<std::shared_ptr<const T>> = true;
 
-constexpr auto telemetry_form =
-    fields::Through{[](const measure::Telemetry& of) { return record::to_json(of); }, record::telemetry_from_json};
-constexpr auto comparison_form =
-    fields::Through{[](const validate::Comparison& of) { return record::to_json(of); }, record::comparison_from_json};
-constexpr auto repeatability_form = fields::Through{
-    [](const validate::Repeatability& of) { return record::to_json(of); }, record::repeatability_from_json};
-constexpr auto bench_answer_form = fields::object<run::BenchAnswer>(
-    required("outcome", &run::BenchAnswer::outcome, outcome_form), required("lack", &run::BenchAnswer::lack, lack_form),
-    required("stage", &run::BenchAnswer::stage), required("message", &run::BenchAnswer::message),
-    required("log", &run::BenchAnswer::log), required("samples_ms", &run::BenchAnswer::samples_ms),
-    required("reported", &run::BenchAnswer::reported),
-    required("telemetry", &run::BenchAnswer::telemetry, telemetry_form), required("taints", &run::BenchAnswer::taints),
-    optional("changed", &run::BenchAnswer::changed), required("busy_s", &run::BenchAnswer::busy_s),
-    optional("validation", &run::BenchAnswer::validation, comparison_form),
-    optional("repeatable", &run::BenchAnswer::repeatable, repeatability_form));
+Json binary(std::span<const std::byte> bytes) {
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return Json::binary(std::vector<std::uint8_t>(begin, begin + bytes.size()));
+}
 
-constexpr auto rounds_job_form = fields::object<run::RoundsJob>(
-    fields::Constant{"do", "rounds"}, required("jobs", &run::RoundsJob::jobs, fields::List{bench_job_form}),
-    required("rounds", &run::RoundsJob::rounds), optional("time_reference", &run::RoundsJob::time_reference));
+std::span<const std::byte> bytes_of(const Json& json) {
+  return std::as_bytes(std::span(static_cast<const std::vector<std::uint8_t>&>(json.get_binary())));
+}
 
-constexpr auto rounds_answer_form = fields::object<run::RoundsAnswer>(
-    required("outcome", &run::RoundsAnswer::outcome, outcome_form),
-    required("lack", &run::RoundsAnswer::lack, lack_form), required("message", &run::RoundsAnswer::message),
-    required("log", &run::RoundsAnswer::log), required("samples_ms", &run::RoundsAnswer::samples_ms),
-    required("reported", &run::RoundsAnswer::reported), required("taints", &run::RoundsAnswer::taints),
-    required("busy_s", &run::RoundsAnswer::busy_s), optional("failed", &run::RoundsAnswer::failed),
-    optional("reference_ms", &run::RoundsAnswer::reference_ms));
+/// A value by its type: an enumerator is its number, and null is what is unset.
+template <class T>
+Json write(const T& value) {
+  if constexpr (has_members<T>) {
+    Json list = Json::array();
+    std::apply([&](auto&... each) { (list.push_back(write(each)), ...); }, members<T>(value));
+    return list;
+  } else if constexpr (fields::is_optional<T> || is_pointer<T>) {
+    return value ? write(*value) : Json();
+  } else if constexpr (std::is_same_v<T, std::vector<std::byte>>) {
+    return binary(value);
+  } else if constexpr (std::is_same_v<T, measure::ScalarArgument>) {
+    return binary(std::span(value.bytes).first(value.size));
+  } else if constexpr (is_vector<T>) {
+    Json list = Json::array();
+    for (const auto& each : value) list.push_back(write(each));
+    return list;
+  } else if constexpr (is_pair<T>) {
+    Json list = Json::array();
+    list.push_back(write(value.first));
+    list.push_back(write(value.second));
+    return list;
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return value.string();
+  } else if constexpr (std::is_same_v<T, spec::MeasureSpec>) {
+    return spec::measure_section.to_json(value);
+  } else if constexpr (std::is_same_v<T, build::Artifact>) {
+    return build::to_json(value);
+  } else if constexpr (std::is_same_v<T, Bindings> || std::is_same_v<T, measure::Telemetry> ||
+                       std::is_same_v<T, validate::Comparison> || std::is_same_v<T, validate::Repeatability>) {
+    return record::to_json(value);
+  } else {
+    return value;
+  }
+}
+
+void read(const Json& json, measure::ScalarArgument& scalar) {
+  const std::span<const std::byte> bytes = bytes_of(json);
+  if (bytes.size() > scalar.bytes.size()) fail("a scalar argument of a worker message is too long");
+  scalar.size = bytes.size();
+  std::ranges::copy(bytes, scalar.bytes.begin());
+}
+void read(const Json& json, std::vector<std::byte>& bytes) {
+  const std::span<const std::byte> from = bytes_of(json);
+  bytes.assign(from.begin(), from.end());
+}
+void read(const Json& json, std::filesystem::path& path) { path = json.get<std::string>(); }
+void read(const Json& json, spec::MeasureSpec& measure) { spec::measure_section.read(json, measure); }
+void read(const Json& json, build::Artifact& artifact) { artifact = build::artifact_from_json(json); }
+void read(const Json& json, Bindings& bindings) { bindings = record::bindings_from_json(json); }
+void read(const Json& json, measure::Telemetry& telemetry) { telemetry = record::telemetry_from_json(json); }
+void read(const Json& json, validate::Comparison& comparison) { comparison = record::comparison_from_json(json); }
+void read(const Json& json, validate::Repeatability& of) { of = record::repeatability_from_json(json); }
+
+template <class T>
+void read(const Json& json, T& value) {
+  if constexpr (has_members<T>) {
+    std::size_t at = 0;
+    std::apply([&](auto&... each) { (read(json.at(at++), each), ...); }, members<T>(value));
+  } else if constexpr (fields::is_optional<T>) {
+    value.reset();
+    if (!json.is_null()) read(json, value.emplace());
+  } else if constexpr (is_pointer<T>) {
+    std::remove_const_t<typename T::element_type> held;
+    if (!json.is_null()) read(json, held), value = std::make_shared<decltype(held)>(std::move(held));
+  } else if constexpr (is_vector<T>) {
+    value.clear();
+    for (const Json& each : json.get_ref<const Json::array_t&>()) read(each, value.emplace_back());
+  } else if constexpr (is_pair<T>) {
+    read(json.at(0), value.first);
+    read(json.at(1), value.second);
+  } else {
+    json.get_to(value);
+  }
+}
+
+template <class Answer>
+Json answer_to_json(const Answer& answer) {
+  return {{"outcome", to_string(answer.outcome)}, {"lack", build::to_string(answer.lack)}, {"members", write(answer)}};
+}
+template <class Message>
+Message from_json(const Json& json) {
+  Message message;
+  read(json.at("members"), message);
+  return message;
+}
 
 }  // namespace
 
-Json to_json(const run::CompileJob& job) { return compile_job_form.to_json(job); }
-run::CompileJob compile_job_from_json(const Json& json) { return compile_job_form.from_json(json); }
+std::string encode_message(const Json& message) {
+  std::string frame(header_bytes, '\0');
+  Json::to_msgpack(message, frame);
+  const std::size_t length = frame.size() - header_bytes;
+  if (length > message_limit_bytes)
+    fail("a message of " + base::human_bytes(length) + " is larger than the limit of " +
+         base::human_bytes(message_limit_bytes));
+  std::copy(magic.begin(), magic.end(), frame.begin());
+  for (std::size_t i = 0; i < 4; ++i) frame[magic.size() + i] = static_cast<char>(length >> (8 * i));
+  return frame;
+}
 
-Json to_json(const run::CompileAnswer& answer) { return compile_answer_form.to_json(answer); }
-run::CompileAnswer compile_answer_from_json(const Json& json) { return compile_answer_form.from_json(json); }
+void MessageDecoder::feed(std::string_view bytes) {
+  // Returned data is dropped here, once it is larger than the rest: a stream of small messages is then moved a limited
+  // number of times.
+  if (offset_ > buffer_.size() / 2) {
+    buffer_.erase(0, offset_);
+    offset_ = 0;
+  }
+  buffer_.append(bytes);
+}
 
-Json to_json(const run::OpenJob& job) { return open_job_form.to_json(job); }
-run::OpenJob open_job_from_json(const Json& json) { return open_job_form.from_json(json); }
+std::optional<Json> MessageDecoder::next() {
+  const std::string_view rest = std::string_view(buffer_).substr(offset_);
+  if (rest.empty()) return std::nullopt;
+  const std::uint64_t length = payload_bytes(rest);
+  if (length == incomplete || rest.size() - header_bytes < length) return std::nullopt;
+  Json message = decode_payload(rest.substr(header_bytes, length));
+  offset_ += header_bytes + length;
+  // A worker may run for days after one large answer.
+  if (offset_ == buffer_.size()) {
+    offset_ = 0;
+    if (buffer_.capacity() > (std::size_t{1} << 20)) buffer_ = std::string();
+    buffer_.clear();
+  }
+  return message;
+}
 
-Json to_json(const run::BenchJob& job) { return bench_job_form.to_json(job); }
-run::BenchJob bench_job_from_json(const Json& json) { return bench_job_form.from_json(json); }
+std::size_t MessageDecoder::missing_bytes() const {
+  const std::string_view rest = std::string_view(buffer_).substr(offset_);
+  const std::uint64_t length = payload_bytes(rest);
+  return header_bytes + (length == incomplete ? 0 : length) - rest.size();
+}
 
-Json to_json(const run::BenchAnswer& answer) { return bench_answer_form.to_json(answer); }
-run::BenchAnswer bench_answer_from_json(const Json& json) { return bench_answer_form.from_json(json); }
+// The decoder appends what arrives, so memory is not allocated by the length in a header, which may be damaged.
+std::optional<Json> read_message(int fd) {
+  MessageDecoder decoder;
+  char bytes[std::size_t{64} << 10];
+  for (;;) {
+    const std::size_t wanted = std::min(decoder.missing_bytes(), sizeof bytes);
+    const ssize_t n = ::read(fd, bytes, wanted);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(std::string("cannot read a message: ") + std::strerror(errno));
+    if (n == 0 && decoder.pending_bytes() == 0) return std::nullopt;
+    if (n == 0 && decoder.pending_bytes() < header_bytes) fail("the stream ends inside a message's header");
+    if (n == 0) {
+      const std::size_t found = decoder.pending_bytes() - header_bytes;
+      fail("the stream ends inside a message: " + base::human_bytes(found) + " of " +
+           base::human_bytes(found + decoder.missing_bytes()));
+    }
+    decoder.feed({bytes, static_cast<std::size_t>(n)});
+    if (auto message = decoder.next()) return message;
+  }
+}
 
-Json to_json(const run::RoundsAnswer& answer) { return rounds_answer_form.to_json(answer); }
-run::RoundsAnswer rounds_answer_from_json(const Json& json) { return rounds_answer_form.from_json(json); }
+void write_message(int fd, const Json& message) {
+  const system::WriteSignals quiet;
+  const std::string frame = encode_message(message);
+  for (std::string_view rest = frame; !rest.empty();) {
+    const ssize_t n = ::write(fd, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(std::string("cannot write a message: ") + std::strerror(errno));
+    rest.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
 
-Json to_json(const run::RoundsJob& job) { return rounds_job_form.to_json(job); }
+// The number changes with the messages.
+Json worker_greeting() { return Json{{"xtune_worker", 2}}; }
+
+Json to_json(const run::CompileJob& job) { return {{"members", write(job)}}; }
+Json to_json(const run::OpenJob& job) { return {{"do", "open"}, {"members", write(job)}}; }
+Json to_json(const run::BenchJob& job) { return {{"do", "bench"}, {"members", write(job)}}; }
+Json to_json(const run::RoundsJob& job) { return {{"do", "rounds"}, {"members", write(job)}}; }
+Json to_json(const run::CompileAnswer& answer) { return answer_to_json(answer); }
+Json to_json(const run::BenchAnswer& answer) { return answer_to_json(answer); }
+Json to_json(const run::RoundsAnswer& answer) { return answer_to_json(answer); }
+
+run::CompileJob compile_job_from_json(const Json& json) { return from_json<run::CompileJob>(json); }
+run::OpenJob open_job_from_json(const Json& json) { return from_json<run::OpenJob>(json); }
+run::BenchJob bench_job_from_json(const Json& json) { return from_json<run::BenchJob>(json); }
+run::CompileAnswer compile_answer_from_json(const Json& json) { return from_json<run::CompileAnswer>(json); }
+run::BenchAnswer bench_answer_from_json(const Json& json) { return from_json<run::BenchAnswer>(json); }
+run::RoundsAnswer rounds_answer_from_json(const Json& json) { return from_json<run::RoundsAnswer>(json); }
 run::RoundsJob rounds_job_from_json(const Json& json) {
-  run::RoundsJob job = rounds_job_form.from_json(json);
+  auto job = from_json<run::RoundsJob>(json);
   for (const auto& round : job.rounds)
     for (const std::size_t index : round)
-      if (index >= job.jobs.size()) throw Error(ErrorKind::io, "a round of a worker message names a job it lacks");
+      if (index >= job.jobs.size()) fail("a round of a worker message names a job it lacks");
   return job;
 }
 

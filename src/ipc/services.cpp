@@ -10,7 +10,7 @@
 
 #include "base/text.hpp"
 #include "core/target/inventory.hpp"
-#include "core/target/program.hpp"
+#include "core/target/target.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"

@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "core/target/target.hpp"
-#include "ipc/job_count.hpp"
+#include "ipc/pool.hpp"
 #include "ipc/protocol.hpp"
-#include "ipc/worker_pool.hpp"
-#include "ipc/worker_process.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"
 #include "system/processes.hpp"

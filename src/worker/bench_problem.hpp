@@ -12,7 +12,7 @@
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
 #include "ipc/protocol.hpp"
-#include "worker/output_check.hpp"
+#include "worker/arguments.hpp"
 
 namespace xtune::worker {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/validate/check_kernel.hpp"
-#include "worker/output_check.hpp"
+#include "worker/arguments.hpp"
 
 namespace xtune::worker {
 

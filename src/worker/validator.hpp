@@ -10,7 +10,7 @@
 #include "core/validate/compare.hpp"
 #include "worker/bench_problem.hpp"
 #include "worker/device_check.hpp"
-#include "worker/sampler.hpp"
+#include "worker/measurer.hpp"
 
 namespace xtune::worker {
 

@@ -28,7 +28,6 @@
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"
 #include "core/device/backend_facts.hpp"
-#include "ipc/framing.hpp"
 #include "ipc/protocol.hpp"
 #include "system/clock.hpp"
 #include "system/directory_lock.hpp"

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ipc/framing.hpp"
 #include "ipc/protocol.hpp"
 
 using namespace xtune::ipc;

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ipc/framing.hpp"
+#include "ipc/protocol.hpp"
 
 namespace {
 

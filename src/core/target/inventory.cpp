@@ -20,7 +20,7 @@
 #include "core/build/keyed_files_json.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/record/record.hpp"
-#include "core/target/program.hpp"
+#include "core/target/target.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"
@@ -84,21 +84,46 @@ bool is_kokkos(const std::string& backend) {
   return facts && facts->source == device::SourceKind::kokkos;
 }
 
-/// The Kokkos that CMake finds, and the variables that the backend uses.
-void add_kokkos_variables(std::string& text) {
+/// The variables on which the result of a probe may depend: of drivers, compilers, HIP, Kokkos and xtune.
+void add_variables(std::string& text, const std::string& backend) {
+  const auto add = [&](const char* name) {
+    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  };
+  for (const char* name : {"CUDA_VISIBLE_DEVICES",
+                           "HIP_VISIBLE_DEVICES",
+                           "ROCR_VISIBLE_DEVICES",
+                           "GPU_DEVICE_ORDINAL",
+                           "CUDA_DEVICE_ORDER",
+                           "CUDA_HOME",
+                           "CUDA_PATH",
+                           "ROCM_PATH",
+                           "HIP_PATH",
+                           "HIP_DEVICE_LIB_PATH",
+                           "LD_LIBRARY_PATH",
+                           "LD_PRELOAD",
+                           "PATH",
+                           "VIRTUAL_ENV",
+                           "CONDA_PREFIX",
+                           "COMPILER_PATH",
+                           "GCC_EXEC_PREFIX",
+                           "LIBRARY_PATH",
+                           "XTUNE_HOST_CXX",
+                           "XTUNE_HIP_CXX",
+                           "XTUNE_HIP_LIBRARY",
+                           "XTUNE_EMULATED_ARCH",
+                           "XTUNE_LLVM_LIBRARY"})
+    add(name);
+  if (!is_kokkos(backend)) return;
   for (const char* name :
        {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "XTUNE_KOKKOS_CXX", "CUDA_ROOT",
         "NVCC_WRAPPER_DEFAULT_COMPILER", "XTUNE_KOKKOS_SPACE", "KOKKOS_NUM_THREADS", "OMP_NUM_THREADS"})
-    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+    add(name);
   if (const char* root = std::getenv("Kokkos_ROOT"); root && *root)
     text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());
 }
 
-/// What HIP's clang is found by.
+/// The files by which HIP's clang is found.
 void add_hip_places(std::string& text) {
-  for (const char* name :
-       {"XTUNE_HIP_CXX", "HIP_DEVICE_LIB_PATH", "XTUNE_HIP_LIBRARY", "XTUNE_EMULATED_ARCH", "XTUNE_LLVM_LIBRARY"})
-    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
   for (const char* name : {"XTUNE_HIP_LIBRARY", "XTUNE_LLVM_LIBRARY"})
     if (const char* library = std::getenv(name)) add_file_state(text, library);
   for (const std::string& compiler : build::hip_compilers()) {
@@ -114,12 +139,7 @@ void add_hip_places(std::string& text) {
 std::string machine_state(const std::string& backend) {
   std::string text = backend + "\n" + system::read_if_there("/proc/sys/kernel/random/boot_id") +
                      system::read_if_there("/proc/driver/nvidia/version");
-  for (const char* name :
-       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_HOME",
-        "CUDA_PATH", "ROCM_PATH", "HIP_PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XTUNE_HOST_CXX",
-        "CUDA_DEVICE_ORDER", "VIRTUAL_ENV", "CONDA_PREFIX", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"})
-    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
-  if (is_kokkos(backend)) add_kokkos_variables(text);
+  add_variables(text, backend);
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
   if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, system::find_program(compiler));

@@ -1,9 +1,12 @@
-// The target of a run: a backend and its devices, or an architecture.
+// The target of a run: a backend and its devices, or an architecture; the program that runs as its workers, and the
+// emulator in the place of an AMD GPU that is not present.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "core/spec/spec.hpp"
 #include "core/target/inventory.hpp"
 
 namespace xtune::target {
@@ -47,5 +50,35 @@ std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, cons
 /// Throws Error(unavailable) with the reason for each backend, Error(invalid_argument) for a device that does not exist
 /// and for an architecture that is not known or does not belong to the backend's vendor.
 Target choose_target(const TargetOptions& options);
+
+/// For a kernel as choose_target(options). For a program: backend "process" on the devices that [process] device names,
+/// with their facts; its toolchain contains the program that its build starts and the variables that compilers read.
+/// Throws Error(unavailable) for a device or a program that is missing (need: device or compiler),
+/// Error(invalid_argument) for another backend.
+Target choose_target(const spec::Spec& spec, const TargetOptions& options);
+
+/// The dependencies of a build besides its command and its sources: "g++ sha256:0123456789abcdef, CPATH=/opt/include".
+/// Throws Error(unavailable) at the command's place for a program that is missing.
+std::string build_fingerprint(const spec::Spec& spec);
+
+/// Throws Error(unavailable), at its place, for a missing program that [process] exec_prefix, run or check names;
+/// programs that depend on the configuration are checked later.
+void require_programs(const spec::Spec& spec);
+
+/// A warning for a spec whose build is a build tool (make, ninja, ...) and whose [process] sources is empty: the files
+/// that the tool reads are unknown. Empty for others.
+std::string warning_of_unknown_sources(const spec::Spec& spec);
+
+/// The program's file; that of the running program unless another one was set. Thread-safe.
+std::filesystem::path worker_program();
+void set_worker_program(const std::filesystem::path& program);
+
+/// Whether the hip backend needs the emulator for this architecture ("gfx942"): it is AMD's, and no device here has it.
+bool needs_emulator(const std::string& arch);
+
+/// From now on, the hip backend of this process and of the processes that it starts has an emulated GPU of this
+/// architecture. Sets XTUNE_EMULATED_ARCH, and XTUNE_HIP_LIBRARY unless the user did. Throws Error(unavailable), with
+/// the place where it was searched, if the emulator is not installed. Not thread-safe.
+void use_emulator(const std::string& arch);
 
 }  // namespace xtune::target

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ipc/worker_process.hpp"
+#include "ipc/pool.hpp"
 
 namespace xtune::test {
 

@@ -1,6 +1,4 @@
 // Frames: round trips, streams cut anywhere, garbage, hostile payloads, blocking reads over a pipe.
-#include "ipc/framing.hpp"
-
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "fakes/io_error.hpp"
+#include "ipc/protocol.hpp"
 #include "support/text.hpp"
 #include "xtune/error.hpp"
 

@@ -1,6 +1,4 @@
 // The number of compilers: --jobs and XTUNE_JOBS.
-#include "ipc/job_count.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "fakes/environment_variable.hpp"
+#include "ipc/pool.hpp"
 #include "support/error_of.hpp"
 #include "system/machine.hpp"
 #include "xtune/error.hpp"

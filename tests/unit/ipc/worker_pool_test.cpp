@@ -1,7 +1,5 @@
 // The pool: order, as many processes as work needs, deaths that cost one job each, cancelling, workers that cannot
 // start.
-#include "ipc/worker_pool.hpp"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +11,7 @@
 #include <set>
 
 #include "fakes/process_checks.hpp"
-#include "ipc/job_count.hpp"
+#include "ipc/pool.hpp"
 #include "system/files.hpp"
 #include "unit/ipc/fake_worker.hpp"
 #include "xtune/error.hpp"

@@ -1,6 +1,4 @@
 // One worker process: answers, every kind of death, and that nothing of it survives.
-#include "ipc/worker_process.hpp"
-
 #include <doctest/doctest.h>
 
 #include <csignal>
@@ -10,6 +8,7 @@
 #include <stdexcept>
 
 #include "fakes/process_checks.hpp"
+#include "ipc/pool.hpp"
 #include "support/text.hpp"
 #include "system/files.hpp"
 #include "unit/ipc/fake_worker.hpp"

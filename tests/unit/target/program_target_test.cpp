@@ -1,11 +1,10 @@
 // The tools that build a program, and the backend that runs it.
-#include "core/target/program_target.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/target/target.hpp"
 #include "support/text.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"

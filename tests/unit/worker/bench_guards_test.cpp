@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bench_fixture.hpp"
-#include "worker/buffers.hpp"
+#include "worker/arguments.hpp"
 
 using namespace xtune::ipc;
 using namespace xtune::run;

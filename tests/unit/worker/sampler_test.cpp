@@ -1,9 +1,8 @@
 // Samples of a fake program: the number of launches, their buffers, restored arguments, and repetitions.
-#include "worker/sampler.hpp"
-
 #include <doctest/doctest.h>
 
 #include "fakes/fake_device.hpp"
+#include "worker/measurer.hpp"
 
 using namespace xtune::build;
 using namespace xtune::measure;

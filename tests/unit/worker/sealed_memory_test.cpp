@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "worker/buffers.hpp"
+#include "worker/arguments.hpp"
 #include "xtune/error.hpp"
 
 using xtune::worker::SealedMemory;

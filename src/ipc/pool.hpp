@@ -1,12 +1,15 @@
-// One worker process: takes a request, returns an answer or a description of the worker's failure.
+// Worker processes: one of them, a queue over several, and how many compilers run at once.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "system/deadline.hpp"
@@ -125,6 +128,78 @@ class WorkerProcess {
   std::uint64_t generation_ = 0;
   std::uint64_t long_wait_ms_ = 0;
   std::function<void(const std::string&)> waited_;  ///< may be empty
+};
+
+/// Waiting jobs of unknown length start first, then the longest, so that the last to run are short and the workers end
+/// together; equal ones start in the order of arrival. Processes are started when there is work for them, and those
+/// already running are used first. A worker whose process cannot be started three times in a row fails its job with
+/// could_not_start and retires; once all have retired, every queued and later job fails with the last reason. Lives on
+/// the loop's thread; callbacks may submit, cancel_all or destroy the pool.
+class WorkerPool {
+ public:
+  using Callback = WorkerProcess::Callback;
+  /// The command of worker `index` (0 .. size-1).
+  using CommandFactory = std::function<WorkerCommand(std::size_t index)>;
+
+  /// Whether one more job may run beside `running` others. Called when a job waits and a worker is idle, but not if
+  /// none runs.
+  using Admission = std::function<bool(std::size_t running)>;
+
+  /// Gets all commands now but starts nothing. Throws Error(invalid_argument) for size 0.
+  WorkerPool(system::EventLoop& loop, std::size_t size, const CommandFactory& factory, Admission admits = {});
+  ~WorkerPool();  ///< as cancel_all()
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  /// `callback` is called exactly once, never from inside submit(), unless cancel_all() is called before. timeout_s is
+  /// for each job, from the moment its worker has it; expected_s only affects the order of the queue. Throws Error(io)
+  /// for a message above the limit.
+  void submit(const nlohmann::json& message, double timeout_s, Callback callback,
+              std::optional<double> expected_s = {});
+  /// The same for a job that runs on its own. It is next: no other job starts until it has ended.
+  void submit_alone(const nlohmann::json& message, double timeout_s, Callback callback);
+  /// Kills the busy workers' groups and drops queued jobs; the callbacks of those jobs are not called. The pool stays
+  /// usable.
+  void cancel_all() noexcept;
+
+  std::size_t size() const noexcept;
+  std::size_t busy() const noexcept;    ///< number of jobs in a worker
+  std::size_t queued() const noexcept;  ///< number of waiting jobs
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// The maximum number of compilers at once, at least 1, from the first of these that is not empty: `given`, which is
+/// the value of --jobs; XTUNE_JOBS; "auto".
+///
+///     "16"          a count
+///     "0.5"         a fraction of the usable cores, at most 1, which contains a point
+///     "0.9:32"      a fraction, but at most 32
+///     "auto", "-1"  0.9 of the usable cores
+///
+/// If this process may use every core of the machine, and `sharing` - 1 others may as well, the usable cores are its
+/// share of them. Throws Error(invalid_argument) that names the option or the variable.
+std::size_t job_count(const std::string& given = {}, int sharing = 1);
+
+/// A job counts as a gibibyte until the first peak is reported, then as 1.25 times the maximum peak so far.
+class JobMemory {
+ public:
+  /// available: returns the bytes that are free now; called for each decision.
+  explicit JobMemory(std::function<std::uint64_t()> available) : available_(std::move(available)) {}
+  void measured(std::uint64_t peak_bytes) { peak_bytes_ = std::max(peak_bytes_, peak_bytes); }
+  std::uint64_t available_bytes() const { return available_(); }
+  std::uint64_t job_bytes() const noexcept {
+    return peak_bytes_ ? peak_bytes_ + peak_bytes_ / 4 : std::uint64_t{1} << 30;
+  }
+  /// Whether one more job may start beside the running ones. They may have just begun, so each counts as if its memory
+  /// were not yet in use. One job may always run.
+  bool admits(std::size_t running) const { return running == 0 || available_() / job_bytes() > running; }
+
+ private:
+  std::function<std::uint64_t()> available_;
+  std::uint64_t peak_bytes_ = 0;
 };
 
 }  // namespace xtune::ipc
