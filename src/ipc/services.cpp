@@ -52,6 +52,11 @@ std::string emulated_place(const WorkerReply& reply) {
                                 reply.stderr_tail));
 }
 
+[[noreturn]] void throw_open_failure(const run::OpenJob&, const WorkerReply& reply) {
+  throw Error(ErrorKind::unavailable, "the bench worker failed while preparing inputs and buffers: " +
+                                          reply.failure->text + "\n" + reply.stderr_tail);
+}
+
 Outcome outcome_of(WorkerFailureKind kind) {
   return kind == WorkerFailureKind::timed_out ? Outcome::timed_out : Outcome::crashed;
 }
@@ -351,25 +356,29 @@ void WorkerBenchService::mention_printing(const std::string& text, bool measured
                             measured ? ", and the times include it" : ""));
 }
 
+/// A step before a job. A worker that has run kernels is replaced if it fails, and `then` waits for the new one.
+void WorkerBenchService::take_step(const nlohmann::json& message, double timeout_s, std::function<void()> then,
+                                   Refused refused, void (*throw_failure)(const run::OpenJob&, const WorkerReply&),
+                                   std::function<void(const WorkerReply&)> done) {
+  worker_.request(message, timeout_s, [=, this](const WorkerReply& reply) {
+    if ((reply.failure || reply.answer->contains("error")) && drop_used()) return open(then, refused);
+    try {
+      throw_if_not_about_the_job(reply);
+      if (reply.failure) throw_failure(problem_, reply);
+      throw_if_error(*reply.answer);
+    } catch (const Error& error) {
+      return refused(error);
+    }
+    done(reply);
+  });
+}
+
 void WorkerBenchService::open(std::function<void()> then, Refused refused) {
   if (worker_.running() && worker_.generation() == prepared_generation_)
     return prepare_reference(std::move(then), std::move(refused));
   if (!worker_.running()) used_ = refuted_ = false;
-  worker_.request(to_json(problem_), open_timeout_s,
-                  [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
-                    if ((reply.failure || reply.answer->contains("error")) && drop_used()) return open(then, refused);
-                    try {
-                      throw_if_not_about_the_job(reply);
-                      if (reply.failure)
-                        throw Error(ErrorKind::unavailable,
-                                    "the bench worker failed while preparing inputs and buffers: " +
-                                        reply.failure->text + "\n" + reply.stderr_tail);
-                      throw_if_error(*reply.answer);
-                    } catch (const Error& error) {
-                      return refused(error);
-                    }
-                    prepare_reference(then, refused);
-                  });
+  take_step(to_json(problem_), open_timeout_s, then, refused, throw_open_failure,
+            [this, then, refused](const WorkerReply&) { prepare_reference(then, refused); });
 }
 
 void WorkerBenchService::prepare_reference(std::function<void()> then, Refused refused) {
@@ -377,24 +386,16 @@ void WorkerBenchService::prepare_reference(std::function<void()> then, Refused r
     opened_generation_ = worker_.generation();
     return then();
   }
-  worker_.request(reference_request(), reference_timeout_s(problem_),
-                  [this, then = std::move(then), refused = std::move(refused)](const WorkerReply& reply) {
-                    if ((reply.failure || reply.answer->contains("error")) && drop_used()) return open(then, refused);
-                    try {
-                      throw_if_not_about_the_job(reply);
-                      if (reply.failure) throw_reference_failure(problem_, reply);
-                      throw_if_error(*reply.answer);
-                    } catch (const Error& error) {
-                      return refused(error);
-                    }
-                    for (const auto& text : reply.answer->value(warnings_member, std::vector<std::string>()))
-                      if (problem_.warn) problem_.warn(text);
-                    if (const auto times = reply.answer->value(reference_times_member, std::vector<double>());
-                        !times.empty() && problem_.reference_timed)
-                      problem_.reference_timed(times);
-                    opened_generation_ = reply.generation;
-                    then();
-                  });
+  take_step(reference_request(), reference_timeout_s(problem_), then, refused, throw_reference_failure,
+            [this, then](const WorkerReply& reply) {
+              for (const auto& text : reply.answer->value(warnings_member, std::vector<std::string>()))
+                if (problem_.warn) problem_.warn(text);
+              if (const auto times = reply.answer->value(reference_times_member, std::vector<double>());
+                  !times.empty() && problem_.reference_timed)
+                problem_.reference_timed(times);
+              opened_generation_ = reply.generation;
+              then();
+            });
 }
 
 namespace {

@@ -60,6 +60,9 @@ class WorkerBenchService final : public run::BenchService {
            std::function<void(Answer)> callback, Refused refused);
   bool doubtful(const WorkerReply& reply, AskAgain again) const;
   bool drop_used();
+  void take_step(const nlohmann::json& message, double timeout_s, std::function<void()> then, Refused refused,
+                 void (*throw_failure)(const run::OpenJob&, const WorkerReply&),
+                 std::function<void(const WorkerReply&)> done);
   void open(std::function<void()> then, Refused refused);
   void prepare_reference(std::function<void()> then, Refused refused);
   void mention_printing(const std::string& text, bool measured);  ///< the first time

@@ -201,16 +201,9 @@ constexpr std::chrono::milliseconds interval{50};
 }  // namespace
 
 MemoryWatch::MemoryWatch(std::function<std::uint64_t()> held, std::function<void(std::uint64_t)> exceeded)
-    : held_(std::move(held)), exceeded_(std::move(exceeded)), thread_([this] { look(); }) {}
-
-MemoryWatch::~MemoryWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
+    : held_(std::move(held)),
+      exceeded_(std::move(exceeded)),
+      thread_([this](const std::stop_token& over) { look(over); }) {}
 
 void MemoryWatch::begin(std::uint64_t limit_bytes) {
   {
@@ -225,17 +218,14 @@ void MemoryWatch::end() {
   limit_bytes_.reset();
 }
 
-void MemoryWatch::look() {
+void MemoryWatch::look(const std::stop_token& over) {
   std::unique_lock lock(mutex_);
-  while (!over_) {
-    if (!limit_bytes_) {
-      changed_.wait(lock, [this] { return over_ || limit_bytes_; });
-      continue;
-    }
-    changed_.wait_for(lock, interval, [this] { return over_; });
+  while (changed_.wait(lock, over, [this] { return limit_bytes_.has_value(); })) {
+    changed_.wait_for(lock, over, interval, [] { return false; });
     // With the lock held: end() waits, and the code that took the memory cannot send an answer.
-    if (limit_bytes_ && !over_)
+    if (limit_bytes_ && !over.stop_requested())
       if (const std::uint64_t bytes = held_(); bytes > *limit_bytes_) return exceeded_(bytes);
+    if (over.stop_requested()) return;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -46,7 +47,6 @@ class MemoryWatch {
   /// exceeded: called once, on the watch's own thread, with the bytes in use; it must end the process. held: returns
   /// the bytes that this process uses now.
   MemoryWatch(std::function<std::uint64_t()> held, std::function<void(std::uint64_t bytes)> exceeded);
-  ~MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
@@ -56,14 +56,13 @@ class MemoryWatch {
   void end();
 
  private:
-  void look();
+  void look(const std::stop_token& over);
   const std::function<std::uint64_t()> held_;
   const std::function<void(std::uint64_t)> exceeded_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::optional<std::uint64_t> limit_bytes_;  ///< set between begin() and end()
-  bool over_ = false;
-  std::thread thread_;
+  std::jthread thread_;                       ///< stopped before the members that it uses end
 };
 
 }  // namespace xtune::worker

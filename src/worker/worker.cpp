@@ -270,26 +270,24 @@ class BenchHandler {
     MemoryWatch* watch;
   };
 
-  static run::BenchAnswer ask(BenchSession& session, const nlohmann::json& message, const run::BenchAnswer& /*kind*/) {
-    return session.bench(ipc::bench_job_from_json(message));
-  }
-  static run::RoundsAnswer ask(BenchSession& session, const nlohmann::json& message,
-                               const run::RoundsAnswer& /*kind*/) {
-    return session.measure_rounds(ipc::rounds_job_from_json(message));
-  }
-
   /// If a kernel that runs in this process changes it, times are suspect, and what fails after that is the kernel's
   /// fault.
   template <class Answer>
   nlohmann::json run(const nlohmann::json& message) {
     constexpr bool rounds = std::is_same_v<Answer, run::RoundsAnswer>;
     const Watching watching(*this, rounds);
-    if (!watch_) return ipc::to_json(ask(*session_, message, Answer()));
+    const auto measure = [&]() -> Answer {
+      if constexpr (rounds)
+        return session_->measure_rounds(ipc::rounds_job_from_json(message));
+      else
+        return session_->bench(ipc::bench_job_from_json(message));
+    };
+    if (!watch_) return ipc::to_json(measure());
     const ProcessState before = process_state();
     Answer answer;
     std::exception_ptr error;
     try {
-      answer = ask(*session_, message, answer);
+      answer = measure();
     } catch (const std::exception& failure) {
       error = std::current_exception();
       answer.outcome = Outcome::crashed;
