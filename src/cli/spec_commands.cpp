@@ -4,8 +4,8 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/device/backend_facts.hpp"
+#include "core/init/draft.hpp"
 #include "core/model/rank.hpp"
-#include "core/outline/draft.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/spec/document.hpp"
@@ -49,13 +49,13 @@ int init(const InitOptions& options) {
   const fs::path path = options.output.empty() || to_stdout ? fs::path(options.source).replace_extension(".toml")
                                                             : fs::path(options.output);
   if (!to_stdout) require_new_files({path}, options.force, "-o names another");
-  outline::DraftRequest request;
+  init::DraftRequest request;
   request.source = read_given([&] { return system::read_file(options.source); });
-  request.headers = outline::header_texts(options.source, request.source);
+  request.headers = init::header_texts(options.source, request.source);
   request.source_path = relative_to(options.source, path);
   request.spec_path = to_stdout ? path.filename().string() : path.string();
   request.entry = options.entry;
-  const outline::Draft draft = outline::draft_spec(request);
+  const init::Draft draft = init::draft_spec(request);
   const std::string wrong = objection(draft.text, path);
   if (to_stdout)
     print_out("{}", draft.text);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace xtune::outline {
+namespace xtune::init {
 
 struct DraftRequest {
   std::string source;                ///< the text
@@ -29,4 +29,4 @@ Draft draft_spec(const DraftRequest& request);
 /// Of the user's headers that a source includes, directly or not. Throws Error(io) for one that cannot be read.
 std::vector<std::string> header_texts(const std::filesystem::path& path, const std::string& text);
 
-}  // namespace xtune::outline
+}  // namespace xtune::init

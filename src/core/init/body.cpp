@@ -1,12 +1,12 @@
-#include "core/outline/body.hpp"
+#include "core/init/body.hpp"
 
 #include <re2/re2.h>
 
 #include <algorithm>
 
-#include "core/outline/macros.hpp"
+#include "core/init/macros.hpp"
 
-namespace xtune::outline {
+namespace xtune::init {
 
 namespace {
 
@@ -307,4 +307,4 @@ std::optional<std::string> SpecExpressions::text_of(const Tokens& tokens, int de
   return text;
 }
 
-}  // namespace xtune::outline
+}  // namespace xtune::init

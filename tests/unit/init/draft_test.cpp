@@ -1,5 +1,5 @@
 // Whole drafts: what they say, and that they are specs.
-#include "core/outline/draft.hpp"
+#include "core/init/draft.hpp"
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ using namespace xtune;
 namespace {
 
 struct Drafted {
-  outline::Draft draft;
+  init::Draft draft;
   spec::Spec spec;
 };
 
@@ -23,8 +23,8 @@ struct Drafted {
 Drafted drafted(const std::string& source, const std::string& entry = "") {
   const system::TemporaryDirectory folder;
   std::ofstream(folder.path() / "k.cu") << source;
-  outline::DraftRequest request{source, {}, "k.cu", "k.toml", entry};
-  outline::Draft draft = outline::draft_spec(request);
+  init::DraftRequest request{source, {}, "k.cu", "k.toml", entry};
+  init::Draft draft = init::draft_spec(request);
   INFO(draft.text);
   spec::Spec spec = spec::parse_spec(draft.text, "k.toml", folder.path());
   return {std::move(draft), std::move(spec)};
@@ -259,7 +259,7 @@ TEST_CASE("any text ends in a draft or an error") {
       "  for (int i = threadIdx.x; i < n; i += B) y[i].x = p[i]; /* \\ */ } }\n";
   const auto ends = [](const std::string& text) {
     try {
-      return !outline::draft_spec({text, {}, "k.cu", "k.toml", ""}).text.empty();
+      return !init::draft_spec({text, {}, "k.cu", "k.toml", ""}).text.empty();
     } catch (const Error& error) {
       return error.kind() == ErrorKind::invalid_argument;
     }

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/outline/kernel_function.hpp"
+#include "core/init/source.hpp"
 
-namespace xtune::outline {
+namespace xtune::init {
 
 struct PointerUse {
   std::set<std::string> sizes;   ///< integer arguments that its indices come from
@@ -59,4 +59,4 @@ class SpecExpressions {
   std::map<std::string, std::string> names_;
 };
 
-}  // namespace xtune::outline
+}  // namespace xtune::init

@@ -1,17 +1,17 @@
 // Which macros are parameters, and the values that are tried for them.
-#include "core/outline/macros.hpp"
+#include "core/init/macros.hpp"
 
 #include <doctest/doctest.h>
 
 using namespace xtune;
-using outline::OpenMacro;
+using init::OpenMacro;
 
 namespace {
 
 std::vector<OpenMacro> macros(const std::string& text, const std::string& header = "") {
-  const outline::TokenizedSource source = outline::tokenize(text);
-  return outline::source_names(source, {outline::tokenize(header)}, outline::TypeNames(source),
-                               outline::kernel_functions(source.tokens))
+  const init::TokenizedSource source = init::tokenize(text);
+  return init::source_names(source, {init::tokenize(header)}, init::TypeNames(source),
+                            init::kernel_functions(source.tokens))
       .macros;
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a name that is only asked for truth is a switch") {
 }
 
 TEST_CASE("values are few and around the default") {
-  using outline::plausible_values;
+  using init::plausible_values;
   CHECK(plausible_values("BLOCK", 256, false) == numbers({64, 128, 256, 512, 1024}));
   CHECK(plausible_values("BLOCK", 512, false) == numbers({128, 256, 512, 1024}));
   CHECK(plausible_values("TILE", 16, false) == numbers({4, 8, 16, 32, 64}));
@@ -106,12 +106,12 @@ TEST_CASE("values are few and around the default") {
 }
 
 TEST_CASE("numbers and names") {
-  CHECK(outline::integer_of("16") == 16);
-  CHECK(outline::integer_of("0x20u") == 32);
-  CHECK(outline::integer_of("7LL") == 7);
-  CHECK_FALSE(outline::integer_of("1.5f"));
-  CHECK_FALSE(outline::integer_of("99999999999999999999"));
-  CHECK_FALSE(outline::integer_of(""));
-  CHECK(outline::macro_case("BlockSize") == "BLOCK_SIZE");
-  CHECK(outline::macro_case("n") == "N");
+  CHECK(init::integer_of("16") == 16);
+  CHECK(init::integer_of("0x20u") == 32);
+  CHECK(init::integer_of("7LL") == 7);
+  CHECK_FALSE(init::integer_of("1.5f"));
+  CHECK_FALSE(init::integer_of("99999999999999999999"));
+  CHECK_FALSE(init::integer_of(""));
+  CHECK(init::macro_case("BlockSize") == "BLOCK_SIZE");
+  CHECK(init::macro_case("n") == "N");
 }

@@ -1,5 +1,5 @@
 // No condition is evaluated: a name that any branch defines is defined.
-#include "core/outline/macros.hpp"
+#include "core/init/macros.hpp"
 
 #include <re2/re2.h>
 
@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <string_view>
 
-namespace xtune::outline {
+namespace xtune::init {
 
 namespace {
 
@@ -250,4 +250,4 @@ std::string macro_case(const std::string& name) {
   return text;
 }
 
-}  // namespace xtune::outline
+}  // namespace xtune::init

@@ -1,5 +1,5 @@
 // Guesses are cautious: a buffer that is too large costs memory, one that is too small is a wrong result.
-#include "core/outline/draft.hpp"
+#include "core/init/draft.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,14 +12,14 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/outline/body.hpp"
-#include "core/outline/macros.hpp"
+#include "core/init/body.hpp"
+#include "core/init/macros.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::outline {
+namespace xtune::init {
 
 namespace {
 
@@ -648,4 +648,4 @@ Draft draft_spec(const DraftRequest& request) {
   return draft;
 }
 
-}  // namespace xtune::outline
+}  // namespace xtune::init

@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/outline/kernel_function.hpp"
-#include "core/outline/tokens.hpp"
+#include "core/init/source.hpp"
 #include "core/space/value.hpp"
 
-namespace xtune::outline {
+namespace xtune::init {
 
 struct OpenMacro {
   enum class Kind {
@@ -57,4 +56,4 @@ std::optional<std::int64_t> integer_of(const std::string& literal);
 /// "BlockSize" as "BLOCK_SIZE".
 std::string macro_case(const std::string& name);
 
-}  // namespace xtune::outline
+}  // namespace xtune::init

@@ -1,16 +1,16 @@
 // Signatures as people write them.
-#include "core/outline/kernel_function.hpp"
-
 #include <doctest/doctest.h>
 
+#include "core/init/source.hpp"
+
 using namespace xtune;
-using outline::FunctionArgument;
-using outline::KernelFunction;
+using init::FunctionArgument;
+using init::KernelFunction;
 
 namespace {
 
 std::vector<KernelFunction> kernels(const std::string& source) {
-  return outline::kernel_functions(outline::tokenize(source).tokens);
+  return init::kernel_functions(init::tokenize(source).tokens);
 }
 
 KernelFunction only(const std::string& source) {
@@ -83,12 +83,12 @@ TEST_CASE("where the function's name stands") {
     CHECK(shown(kernel.arguments) == "int n");
   }
   CHECK(only("int x;\n\n__global__ void f() {}").line == 3);
-  CHECK(outline::text_of(only("__global__ void f() { a = b; }").body) == "a=b;");
+  CHECK(init::text_of(only("__global__ void f() { a = b; }").body) == "a=b;");
 }
 
 TEST_CASE("launch bounds are found under the names of macros too") {
-  CHECK(outline::text_of(only("__global__ void __launch_bounds__(A * B, 2) f() {}").launch_bounds.at(0)) == "A*B");
-  CHECK(outline::text_of(only("__global__ void LAUNCH_BOUNDS(threads, 1)\n f() {}").launch_bounds.at(0)) == "threads");
+  CHECK(init::text_of(only("__global__ void __launch_bounds__(A * B, 2) f() {}").launch_bounds.at(0)) == "A*B");
+  CHECK(init::text_of(only("__global__ void LAUNCH_BOUNDS(threads, 1)\n f() {}").launch_bounds.at(0)) == "threads");
   CHECK(only("__global__ void f() {}").launch_bounds.empty());
 }
 
@@ -130,9 +130,9 @@ TEST_CASE("specialisations and instantiations are no kernels of their own") {
 }
 
 TEST_CASE("types of a spec") {
-  const outline::TypeNames names(
-      outline::tokenize("using Input = __half;\ntypedef unsigned int u32;\n#define REAL double\n"
-                        "using Loop = Loop;\nusing Pair = float2;\n"));
+  const init::TypeNames names(
+      init::tokenize("using Input = __half;\ntypedef unsigned int u32;\n#define REAL double\n"
+                     "using Loop = Loop;\nusing Pair = float2;\n"));
   const auto shown_type = [&](const std::string& type) -> std::string {
     const auto element = names.element_type(type);
     if (!element) return "none";
