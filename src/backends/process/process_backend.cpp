@@ -102,6 +102,27 @@ class ProcessToolchain final : public build::Toolchain {
   }
 };
 
+class ProcessDevice final : public measure::Device {
+ public:
+  explicit ProcessDevice(int index) : info_(cpu::cpu_info()), index_(index) { info_.backend = "process"; }
+
+  const device::DeviceInfo& info() const noexcept override { return info_; }
+  std::unique_ptr<measure::Buffer> allocate(std::size_t /*bytes*/) override {
+    throw Error(ErrorKind::unsupported, "a program has no xtune buffers");
+  }
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
+    if (!launch.call) throw Error(ErrorKind::unsupported, "backend 'process' runs programs, and this is a kernel");
+    if (!launch.call->request.empty()) return servers_.load(artifact, *launch.call);
+    return load_program(artifact, *launch.call, index_);
+  }
+  std::vector<int> kept_processes() const override { return servers_.processes(); }
+
+ private:
+  device::DeviceInfo info_;
+  int index_;
+  ServedPrograms servers_{index_};
+};
+
 class ProcessBackend final : public backend::Backend {
  public:
   const char* name() const noexcept override { return "process"; }
@@ -119,6 +140,8 @@ class ProcessBackend final : public backend::Backend {
 };
 
 }  // namespace
+
+std::unique_ptr<measure::Device> make_device(int index) { return std::make_unique<ProcessDevice>(index); }
 
 std::unique_ptr<backend::Backend> make_backend() { return std::make_unique<ProcessBackend>(); }
 

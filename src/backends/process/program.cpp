@@ -1,18 +1,15 @@
 // Installs a program in a separate directory, runs it, and reads its results.
-#include "backends/process/program.hpp"
-
 #include <fmt/core.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <map>
 
-#include "backends/process/program_files.hpp"
-#include "backends/process/program_words.hpp"
+#include "backends/process/device.hpp"
 #include "backends/process/read_value.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/text.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/build/shortage.hpp"
 #include "system/directory_lock.hpp"
 #include "system/files.hpp"
@@ -28,28 +25,15 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t largest_result = std::uint64_t{64} << 20;
 
-/// Shows whether a file was written since: its time, its size and its number.
-struct FileState {
-  bool there = false;
-  std::int64_t seconds = 0, nanoseconds = 0, size = 0;
-  std::uint64_t inode = 0;
-  bool operator==(const FileState&) const = default;
-  explicit FileState(const fs::path& path) {
-    struct stat info {};
-    if (stat(path.c_str(), &info) != 0) return;
-    there = true;
-    seconds = info.st_mtim.tv_sec;
-    nanoseconds = info.st_mtim.tv_nsec;
-    size = info.st_size;
-    inode = info.st_ino;
-  }
-};
-
-std::vector<FileState> states_of(const std::vector<fs::path>& files) { return {files.begin(), files.end()}; }
+std::vector<std::string> states_of(const std::vector<fs::path>& files) {
+  std::vector<std::string> states;
+  for (const fs::path& file : files) states.push_back(build::file_state(file));
+  return states;
+}
 
 /// A file of [process] outputs as left by the last run of any configuration.
 struct LeftFile {
-  FileState state;
+  std::string state;     ///< build::file_state
   bool written = false;  ///< since the previous files were removed
 };
 std::map<std::string, LeftFile>& left_behind() {
@@ -65,11 +49,11 @@ void remove_left_behind(const std::vector<std::string>& outputs, bool others_wri
     if (fs::is_regular_file(path, ignored)) fs::remove(path, ignored);
   };
   for (const auto& [path, left] : left_behind())
-    if (left.written && left.state.there && FileState(path) == left.state) remove(path);
+    if (left.written && !left.state.empty() && build::file_state(path) == left.state) remove(path);
   if (others_write)
     for (const std::string& path : outputs)
       if (const auto known = left_behind().find(path);
-          known == left_behind().end() || FileState(path) != known->second.state)
+          known == left_behind().end() || build::file_state(path) != known->second.state)
         remove(path);
   left_behind().clear();
 }
@@ -153,17 +137,17 @@ class RunnableProgram final : public measure::Program {
       const std::vector<fs::path> directories = directories_of(files_, call_.folder);
       remove_left_behind(call_.outputs, std::any_of(directories.begin(), directories.end(), system::has_waited_for));
     }
-    std::map<std::string, FileState> outputs_before;
-    for (const std::string& path : call_.outputs) outputs_before.emplace(path, FileState(path));
-    std::vector<FileState> before;
-    for (const device::ProgramValue* value : values()) before.emplace_back(file_of(*value));
+    std::map<std::string, std::string> outputs_before;
+    for (const std::string& path : call_.outputs) outputs_before.emplace(path, build::file_state(path));
+    std::vector<std::string> before;
+    for (const device::ProgramValue* value : values()) before.push_back(build::file_state(file_of(*value)));
     const ProgramEnd end = start(run_, "the program");
     states_ = states_of(files_);
     suspended_ = end.suspended;
     for (const auto& [path, state] : outputs_before) {
-      const FileState after(path);
-      const auto [left, first] = left_behind().try_emplace(path, LeftFile{after});
-      left->second = {after, left->second.written || after != state};
+      const std::string after = build::file_state(path);
+      LeftFile& left = left_behind()[path];
+      left = {after, left.written || after != state};
     }
     judge_end(end);
     require_expected_line(end);
@@ -214,13 +198,13 @@ class RunnableProgram final : public measure::Program {
            lack_behind(end, own_));
   }
 
-  double read(const device::ProgramValue& value, const ProgramEnd& end, const FileState& before) const {
+  double read(const device::ProgramValue& value, const ProgramEnd& end, const std::string& before) const {
     const std::string what = value.name.empty() ? "the time" : "the metric '" + value.name + "'";
     const fs::path path = file_of(value);
     try {
       if (value.file.empty()) return read_number(value, end.stdout_text);
-      if (FileState(path) == before)
-        throw NoNumber(before.there ? "the file is older than this run" : "the program did not write the file");
+      if (build::file_state(path) == before)
+        throw NoNumber(!before.empty() ? "the file is older than this run" : "the program did not write the file");
       return read_number(value, system::read_file(path, largest_result));
     } catch (const NoNumber& failure) {
       refuse_output(
@@ -255,10 +239,10 @@ class RunnableProgram final : public measure::Program {
   const ProgramFiles own_;
   const device::ProgramCall call_;
   ProgramRun run_;
-  std::vector<fs::path> files_;     ///< files that other runs write, too
-  std::vector<FileState> states_;   ///< states of files_ after the last run and its check
-  int runs_ = 0, checked_run_ = 0;  ///< number of runs so far, and the last one that was checked
-  bool suspended_ = false;          ///< during the last run
+  std::vector<fs::path> files_;      ///< files that other runs write, too
+  std::vector<std::string> states_;  ///< states of files_ after the last run and its check
+  int runs_ = 0, checked_run_ = 0;   ///< number of runs so far, and the last one that was checked
+  bool suspended_ = false;           ///< during the last run
 };
 
 }  // namespace
