@@ -1,9 +1,11 @@
-// Runs Kokkos units on the devices of another backend, which provides the facts, the memory and the state.
+// Compiles Kokkos units in the way of Kokkos' users, and runs them on the devices of another backend, which provides
+// the facts, the memory and the state.
 #pragma once
 
 #include <memory>
 
 #include "backends/kokkos/execution_space.hpp"
+#include "core/build/artifact.hpp"
 #include "core/measure/device.hpp"
 
 namespace xtune::kokkos {
@@ -13,5 +15,9 @@ namespace xtune::kokkos {
 device::DeviceInfo as_kokkos(device::DeviceInfo device, const ExecutionSpace& space);
 /// memory: the device of space.backend that the units run on.
 std::unique_ptr<measure::Device> make_device(std::unique_ptr<measure::Device> memory, const ExecutionSpace& space);
+
+/// Throws Error(unavailable) if there is no Kokkos, none with the requested execution space, or no compiler. The
+/// artifacts' format is "so": shared libraries that export xtune_kokkos_unit (runtime/kokkos_abi.h).
+std::unique_ptr<build::Toolchain> make_toolchain();
 
 }  // namespace xtune::kokkos

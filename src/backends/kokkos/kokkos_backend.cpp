@@ -6,7 +6,6 @@
 #include "backends/backend.hpp"
 #include "backends/kokkos/device.hpp"
 #include "backends/kokkos/execution_space.hpp"
-#include "backends/kokkos/toolchain.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::kokkos {
@@ -18,17 +17,17 @@ class KokkosBackend final : public backend::Backend {
 
   backend::DeviceList list_devices() override {
     try {
-      const kokkos::Installation kokkos = kokkos::find_installation();
-      const kokkos::ExecutionSpace space = kokkos::choose_space(kokkos);
+      const Installation kokkos = find_installation();
+      const ExecutionSpace space = choose_space(kokkos);
       return usable(kokkos, space, backend::make_backend(space.backend)->list_devices());
     } catch (const Error& error) {
       return {{}, error.what()};
     }
   }
-  std::unique_ptr<build::Toolchain> open_toolchain() override { return kokkos::make_toolchain(); }
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return make_toolchain(); }
   std::unique_ptr<measure::Device> open_device(int index) override {
-    const kokkos::ExecutionSpace space = kokkos::choose_space(kokkos::find_installation());
-    return kokkos::make_device(backend::make_backend(space.backend)->open_device(index), space);
+    const ExecutionSpace space = choose_space(find_installation());
+    return make_device(backend::make_backend(space.backend)->open_device(index), space);
   }
   std::shared_ptr<backend::Runtime> open_runtime() override {
     throw Error(ErrorKind::unsupported,
@@ -38,13 +37,13 @@ class KokkosBackend final : public backend::Backend {
 
  private:
   /// Code for one GPU architecture does not run on another.
-  static backend::DeviceList usable(const kokkos::Installation& kokkos, const kokkos::ExecutionSpace& space,
+  static backend::DeviceList usable(const Installation& kokkos, const ExecutionSpace& space,
                                     backend::DeviceList found) {
     backend::DeviceList list{{}, found.reason};
-    const std::string arch = kokkos::arch_of(kokkos, space);
+    const std::string arch = arch_of(kokkos, space);
     for (device::DeviceInfo& device : found.devices) {
       if (device::base_arch(device.arch) == device::base_arch(arch))
-        list.devices.push_back(kokkos::as_kokkos(std::move(device), space));
+        list.devices.push_back(as_kokkos(std::move(device), space));
       else
         list.reason = fmt::format("Kokkos {} ({}) was built for {}, and {} is {}", kokkos.version, kokkos.config, arch,
                                   device.name, device.arch);

@@ -1,6 +1,4 @@
 // Compile and link: two runs of Kokkos' compiler for each configuration, without CMake.
-#include "backends/kokkos/toolchain.hpp"
-
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -13,6 +11,7 @@
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
+#include "backends/kokkos/device.hpp"
 #include "backends/kokkos/execution_space.hpp"
 #include "backends/kokkos/unit_headers.hpp"
 #include "base/hash.hpp"
