@@ -23,7 +23,7 @@
 #include <utility>
 
 #include "backends/backend.hpp"
-#include "backends/host/sanitizer.hpp"
+#include "backends/host/backend.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/checked_compile.hpp"

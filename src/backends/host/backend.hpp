@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/runtime.hpp"
 #include "core/build/artifact.hpp"
@@ -13,7 +16,8 @@
 namespace xtune::host {
 
 /// Throws Error(unavailable) if there is no compiler. The artifacts' format is "so": shared libraries that export
-/// xtune_kernel (runtime/xtune_host_abi.h); with `sanitize` they need a process with AddressSanitizer (sanitizer.hpp).
+/// xtune_kernel (runtime/xtune_host_abi.h); with `sanitize` they need a process with AddressSanitizer
+/// (sanitizer_environment).
 std::unique_ptr<build::Toolchain> make_toolchain();
 
 std::unique_ptr<measure::Device> make_device();
@@ -25,5 +29,11 @@ std::shared_ptr<backend::Runtime> runtime();
 /// too short may be followed by other memory. nullopt: the system does not report it. Calls mincore(2) for each 4096
 /// pages if all are mapped.
 std::optional<std::size_t> mapped_bytes(const void* address, std::size_t wanted) noexcept;
+
+/// For a process that runs sanitized kernels: LD_PRELOAD with the sanitizer libraries of the toolchain's compiler (none
+/// if this program was itself built with AddressSanitizer: a child has it too), and options with which a report shows
+/// the line and ends the process with exit code 99. Throws Error(unavailable) if there is no compiler or it has no such
+/// libraries.
+std::vector<std::pair<std::string, std::string>> sanitizer_environment();
 
 }  // namespace xtune::host

@@ -2,6 +2,8 @@
 // C++ as is needed to find keywords and statements.
 #include "backends/host/rewrite.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -12,8 +14,6 @@
 
 namespace xtune::host {
 namespace {
-
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || (c & 0x80); }
 
 class Lexer {
  public:
@@ -62,34 +62,17 @@ class Lexer {
   }
 
   void token() {
-    const char c = text_[at_];
-    if (std::isdigit(static_cast<unsigned char>(c)) ||
-        (c == '.' && std::isdigit(static_cast<unsigned char>(peek(1))))) {
-      std::size_t end = at_ + 1;
-      while (end < text_.size()) {
-        const char d = text_[end], before = text_[end - 1];
-        const bool sign = (d == '+' || d == '-') && (before == 'e' || before == 'E' || before == 'p' || before == 'P');
-        const bool separator = d == '\'' && end + 1 < text_.size() && is_word(text_[end + 1]);
-        if (!is_word(d) && d != '.' && !sign && !separator) break;
-        ++end;
-      }
-      add(Token::number, end);
-    } else if (is_word(c)) {
-      std::size_t end = at_;
-      while (end < text_.size() && is_word(text_[end])) ++end;
-      if (end < text_.size() && text_[end] == '"' && text_[end - 1] == 'R') return raw_string(end);
-      add(Token::identifier, end);
-    } else if (c == '"' || c == '\'') {
-      quoted(c);
-    } else {
-      add(Token::punctuation, at_ + 1);
-    }
-  }
-
-  void quoted(char quote) {
-    std::size_t end = at_ + 1;
-    while (end < text_.size() && text_[end] != quote && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;
-    add(Token::literal, std::min(end + 1, text_.size()));
+    // A preprocessing number, a word that may begin a raw string, a literal that may lack its end.
+    static const RE2 form(
+        R"((\.?[0-9](?:[eEpP][-+]|'[\w$\x80-\xff]|[\w.$\x80-\xff])*)|([\w$\x80-\xff]+)|("(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?))",
+        RE2::Latin1);
+    const std::string_view rest = text_.substr(at_);
+    re2::StringPiece number, word, literal;
+    re2::StringPiece input(rest.data(), rest.size());
+    if (!RE2::Consume(&input, form, &number, &word, &literal)) return add(Token::punctuation, at_ + 1);
+    const std::size_t end = text_.size() - input.size();
+    if (!word.empty() && word.ends_with("R") && input.starts_with("\"")) return raw_string(end);
+    add(!number.empty() ? Token::number : !word.empty() ? Token::identifier : Token::literal, end);
   }
 
   void raw_string(std::size_t quote) {
@@ -101,8 +84,6 @@ class Lexer {
     const auto end = text_.find(close, open);
     add(Token::literal, end == std::string_view::npos ? text_.size() : end + close.size());
   }
-
-  char peek(std::size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -195,11 +176,13 @@ bool is_specifier(std::string_view word) {
   return word == "static" || word == "extern" || word == "const" || word == "volatile" || word == "inline";
 }
 
+/// The declaration around the `__shared__` at token i.
 class SharedDeclaration {
  public:
   SharedDeclaration(TokenEdits& text, std::size_t i, const SharedPlace& place)
       : text_(text), place_(place), i_(i), first_(i) {}
 
+  /// Rewrites it; returns the last token that it has processed.
   std::size_t run() {
     if (!find()) return i_;
     if (is_extern_) {
@@ -324,11 +307,6 @@ class SharedDeclaration {
   bool is_extern_ = false, is_static_ = false;
 };
 
-/// Rewrites the declaration around the `__shared__` at token i; returns the last token that it has processed.
-std::size_t rewrite_shared(TokenEdits& text, std::size_t i, const SharedPlace& place) {
-  return SharedDeclaration(text, i, place).run();
-}
-
 constexpr std::string_view waiting_prefixes[] = {"__syncthreads", "__syncwarp",   "__shfl",
                                                  "__ballot",      "__activemask", "__nanosleep"};
 constexpr std::string_view waiting_names[] = {
@@ -357,7 +335,7 @@ class Rewriter {
       } else if (token.kind == Token::identifier) {
         result.uses_fibers = result.uses_fibers || waits(token.text);
         if (token.text == "__shared__")
-          i = rewrite_shared(text_, i, {at_namespace_scope(), options_.sanitize});
+          i = SharedDeclaration(text_, i, {at_namespace_scope(), options_.sanitize}).run();
         else if (token.text == "__noinline__" && !(i >= 2 && text_.is(i - 1, "(") && text_.is(i - 2, "(")))
           text_.replace(i, "__attribute__((noinline))");
       }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -16,7 +15,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/backend.hpp"
@@ -42,55 +40,20 @@ Answer ask(std::uintptr_t page, std::uintptr_t pages, std::uintptr_t page_bytes)
   return errno == ENOMEM ? Answer::not_mapped : Answer::unknown;
 }
 
-/// Runs one task at a time on a separate thread, which is started by the first task.
-class LaunchThread {
- public:
-  LaunchThread() = default;
-  ~LaunchThread() {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
-  LaunchThread(const LaunchThread&) = delete;
-  LaunchThread& operator=(const LaunchThread&) = delete;
+/// The engine, and the one thread that uses it.
+struct LaunchThread {
+  std::optional<Engine> engine;  ///< created on the thread by the first launch; reading memory needs none
+  std::mutex callers;
+  std::optional<ThreadPool> thread;  ///< started by the first task; its caller does nothing
 
   /// Returns when the task is done; it must not throw.
   void run(const std::function<void()>& task) {
-    const std::lock_guard one_caller(callers_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-    std::unique_lock lock(mutex_);
-    task_ = &task;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return task_ == nullptr; });
+    const std::lock_guard one_caller(callers);
+    if (!thread) thread.emplace(2);
+    thread->run([&](unsigned worker) {
+      if (worker == 1) task();
+    });
   }
-
- private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return task_ || ending_; });
-      if (!task_) return;
-      lock.unlock();
-      (*task_)();
-      lock.lock();
-      task_ = nullptr;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex callers_, mutex_;
-  std::condition_variable changed_;
-  const std::function<void()>* task_ = nullptr;
-  bool ending_ = false;
-  std::thread thread_;
-};
-
-struct LaunchThreads {
-  std::optional<Engine> engine;  ///< created on the thread by the first launch; reading memory needs none
-  LaunchThread thread;
 };
 
 /// The reason why this thread's last launch failed.
@@ -127,12 +90,12 @@ double& launched_ms() {
 /// Sums up the launches of this thread.
 class HostTimer final : public backend::LaunchTimer {
  public:
-  HostTimer(LaunchThreads& launcher, std::size_t flush_bytes) : launcher_(launcher), flush_bytes_(flush_bytes) {}
+  HostTimer(LaunchThread& launcher, std::size_t flush_bytes) : launcher_(launcher), flush_bytes_(flush_bytes) {}
 
   double time_ms(const std::function<void(void* stream)>& work) override {
     // Before the first launch there is no engine, and nothing that the caches could hold.
     std::exception_ptr failure;
-    launcher_.thread.run([&]() noexcept {
+    launcher_.run([&]() noexcept {
       try {
         if (launcher_.engine) launcher_.engine->overwrite(flush_bytes_);
       } catch (...) {
@@ -146,7 +109,7 @@ class HostTimer final : public backend::LaunchTimer {
   }
 
  private:
-  LaunchThreads& launcher_;
+  LaunchThread& launcher_;
   const std::size_t flush_bytes_;
 };
 
@@ -192,8 +155,8 @@ class HostRuntime final : public backend::Runtime {
   int launch(void* handle, const device::Launch& launch, void*, void** parameters) noexcept override {
     std::string failure;
     double ms = 0;
-    LaunchThreads& launcher = launcher_.get();
-    launcher.thread.run([&]() noexcept {
+    LaunchThread& launcher = launcher_.get();
+    launcher.run([&]() noexcept {
       try {
         if (!launcher.engine) launcher.engine.emplace(info_.shared_per_block_optin);
         ms = launcher.engine->launch(*static_cast<const LoadedEntry*>(handle), launch, parameters);
@@ -228,7 +191,7 @@ class HostRuntime final : public backend::Runtime {
   const device::DeviceInfo info_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<KernelLibrary>> libraries_;
-  system::PerProcess<LaunchThreads> launcher_;
+  system::PerProcess<LaunchThread> launcher_;
 };
 
 }  // namespace

@@ -1,10 +1,9 @@
 // Finds the sanitizers' run-time libraries by asking the compiler.
-#include "backends/host/sanitizer.hpp"
-
 #include <cstdlib>
 
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
+#include "backends/host/backend.hpp"
 #include "xtune/error.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)

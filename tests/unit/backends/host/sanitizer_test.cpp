@@ -1,12 +1,11 @@
 // Sanitized kernels, in a child process with the sanitizers loaded: this program, running one of its tests.
-#include "backends/host/sanitizer.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 #include <fstream>
 
 #include "backends/backend.hpp"
+#include "backends/host/backend.hpp"
 #include "support/text.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
