@@ -59,13 +59,6 @@ add_library(xtune_tomlplusplus INTERFACE)
 target_include_directories(xtune_tomlplusplus SYSTEM INTERFACE "${XTUNE_TOMLPLUSPLUS_INCLUDE}")
 target_compile_definitions(xtune_tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
 
-find_path(XTUNE_NANOFLANN_INCLUDE nanoflann.hpp)
-if(NOT XTUNE_NANOFLANN_INCLUDE)
-  message(FATAL_ERROR "nanoflann.hpp not found: install libnanoflann-dev (or run `make deps`)")
-endif()
-add_library(xtune_nanoflann INTERFACE)
-target_include_directories(xtune_nanoflann SYSTEM INTERFACE "${XTUNE_NANOFLANN_INCLUDE}")
-
 if(XTUNE_BUILD_TESTS)
   find_package(doctest REQUIRED)
 endif()

@@ -45,7 +45,7 @@ if(XTUNE_STATIC)
   endif()
   # The licences of libraries that are linked into the program.
   foreach(package libuv1-dev libcrypto++-dev zlib1g-dev libfmt-dev libtomlplusplus-dev libcli11-dev
-                  nlohmann-json3-dev libsqlite3-dev libeigen3-dev libnanoflann-dev libboost-context-dev libre2-dev)
+                  nlohmann-json3-dev libsqlite3-dev libeigen3-dev libboost-context-dev libre2-dev)
     if(EXISTS "/usr/share/doc/${package}/copyright")
       file(REAL_PATH "/usr/share/doc/${package}/copyright" notice)
       install(FILES "${notice}" DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party RENAME ${package}.txt)

@@ -50,7 +50,6 @@ IN_SPACK = {
     "libeigen3-dev": "eigen",
     "python3-yaml": "py-pyyaml",
     "libtrilinos-kokkos-dev": "kokkos",
-    "libnanoflann-dev": "nanoflann",
     "libre2-dev": "re2",
     "doctest-dev": "doctest",
     "python3": "python",

@@ -16,7 +16,7 @@
 #include "core/space/value.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/layout.hpp"
-#include "core/store/ranked_groups.hpp"
+#include "core/store/store_view.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
 

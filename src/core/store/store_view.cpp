@@ -5,6 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -18,15 +21,145 @@
 #include "core/record/lookup.hpp"
 #include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
-#include "core/store/shape_index.hpp"
 #include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
 
+// Ranks with the code that ranks whole records; reads records only for finals, which need their samples.
+
+namespace {
+
+/// The rules of record::rank_records.
+struct ConfigRules {
+  record::Criterion criterion;
+  std::string finals_by = criterion.finals_by();
+
+  double time(const StoredConfig* config) const { return config->time_ms; }
+  double score(const StoredConfig*, double time_ms) const { return time_ms; }
+  bool decided(const StoredConfig* config) const {
+    return config->is_of_finals() && config->block->finals_by == finals_by;
+  }
+  std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> settled(const ConfigOrder& met) const {
+    std::vector<record::Record> records;
+    std::vector<const record::Record*> pointers;
+    for (const StoredConfig* config : met) records.push_back(read_record(*config));
+    for (const record::Record& record : records) pointers.push_back(&record);
+    std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> result;
+    for (const auto& [record, ratio] : record::FinalsResult(pointers, criterion).ratios())
+      result.emplace_back(met[static_cast<std::size_t>(record - records.data())], ratio);
+    return result;
+  }
+};
+
+}  // namespace
+
+record::RankFacts ConfigAccess::facts(const StoredConfig* config) {
+  return {config->key.bytes(), config->block->finals, config->block->attempt, config->outcome,
+          config->tainted,     config->drift,         config->unix_time_ms,   config->median_ms};
+}
+
+bool ConfigAccess::same_config(const StoredConfig* a, const StoredConfig* b) {
+  return a->names() == b->names() && a->values() == b->values();
+}
+
+std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::store::config_text(*config); }
+
+ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
+  return record::current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
+}
+
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const record::Criterion& criterion) {
+  if (criterion.score) {
+    std::vector<record::Record> records;
+    for (const StoredConfig* config : configs) records.push_back(read_record(*config));
+    ConfigOrder order;
+    for (const record::Record* record : record::ranked(records, criterion))
+      order.push_back(configs[static_cast<std::size_t>(record - records.data())]);
+    return order;
+  }
+  const ConfigRules rules{criterion};
+  return record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
+}
+
+std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
+                                                                         measure::Statistic statistic) {
+  const ConfigRules rules{{statistic}};
+  const auto ranking = record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules);
+  std::vector<std::pair<const StoredConfig*, double>> result;
+  for (const StoredConfig* config : ranking.order) result.emplace_back(config, ranking.scale->time(config));
+  return result;
+}
+
+// Finds problems by their sizes: the same one by a hash, the nearest one by a scan over the logarithms of all sizes,
+// which takes about a nanosecond a problem.
+
 namespace {
 
 using Group = StoreView::Group;
+
+class ShapeIndex {
+ public:
+  explicit ShapeIndex(const std::vector<const Bindings*>& problems) {
+    std::vector<double> logs;
+    for (std::uint32_t i = 0; i < problems.size(); ++i) {
+      const std::string name = kind_of(*problems[i], logs);
+      same_[name + bytes_of(logs)].push_back(i);
+      Kind& kind = kinds_[name];
+      kind.problems.push_back(i);
+      kind.logs.insert(kind.logs.end(), logs.begin(), logs.end());
+    }
+  }
+
+  /// The problems with the minimum shape_distance to this one, up to rounding, and perhaps others: only
+  /// shape_distance itself decides. Empty: all problems are of another kind.
+  std::vector<std::uint32_t> nearest(const Bindings& problem) const {
+    constexpr double rounding = 1e-9;
+    std::vector<double> own, distances;
+    const std::string name = kind_of(problem, own);
+    if (const auto same = same_.find(name + bytes_of(own)); same != same_.end()) return same->second;
+    const auto found = kinds_.find(name);
+    if (found == kinds_.end()) return {};
+    const Kind& kind = found->second;
+    double least = HUGE_VAL;
+    const double* log = kind.logs.data();
+    for (std::size_t i = 0; i < kind.problems.size(); ++i) {
+      double distance = 0;  // NaN if both have an infinite size
+      for (const double size : own) distance += std::abs(*log++ - size);
+      distances.push_back(distance);
+      least = std::min(least, std::isnan(distance) ? HUGE_VAL : distance);
+    }
+    std::vector<std::uint32_t> near;
+    for (std::size_t i = 0; i < distances.size(); ++i)
+      if (!(distances[i] > least + rounding)) near.push_back(kind.problems[i]);
+    return near;
+  }
+
+ private:
+  /// Problems with the same names, and the same values for those that are not positive numbers.
+  struct Kind {
+    std::vector<std::uint32_t> problems;
+    std::vector<double> logs;  ///< of the sizes of each
+  };
+
+  static std::string kind_of(const Bindings& problem, std::vector<double>& logs) {
+    std::string kind;
+    logs.clear();
+    for (const auto& [name, value] : problem) {
+      const double number = space::number_of(value).value_or(0);
+      if (number > 0) logs.push_back(std::log2(number));
+      kind += name + (number > 0 ? "\n" : fmt::format("={}:{}\n", value.index(), to_text(value)));
+    }
+    return kind + std::to_string(logs.size());
+  }
+
+  static std::string bytes_of(const std::vector<double>& logs) {
+    return {reinterpret_cast<const char*>(logs.data()), logs.size() * sizeof(double)};
+  }
+
+  std::unordered_map<std::string, Kind> kinds_;
+  std::unordered_map<std::string, std::vector<std::uint32_t>> same_;  ///< by kind and sizes
+};
 
 /// Problems that were measured with one backend on one architecture, and the groups of each.
 struct ArchIndex {
@@ -35,7 +168,7 @@ struct ArchIndex {
   const NamedProblem* last = nullptr;  ///< of them
   std::vector<std::uint32_t> ends;     ///< problems[i] has groups[ends[i - 1]] up to groups[ends[i]]
   std::vector<std::uint32_t> groups;   ///< of the view
-  std::unique_ptr<ShapeIndex> shapes;
+  std::optional<ShapeIndex> shapes;
   std::map<std::string, std::vector<std::uint32_t>, std::less<>> buckets;  ///< -> problems
 
   std::span<const std::uint32_t> groups_of(std::uint32_t problem) const {
@@ -104,7 +237,10 @@ struct StoreView::Place {
 struct StoreView::State {
   RowSet set;
   Options options;
-  std::unique_ptr<const ConfigGroups> groups;
+  std::vector<const RowBlock*> blocks;  ///< group by group, each in the order of the rows
+  std::vector<Group> groups;            ///< sorted by the problem's text, then the device's name
+  /// By group; null until first use. If two threads rank one group at once, the second order is discarded.
+  mutable std::vector<std::atomic<const ConfigOrder*>> orders;
   std::vector<ArchIndex> arch_indexes;
   std::once_flag suspects_found;
   std::unordered_map<std::string, ConfigOrder> suspects;  ///< by configuration
@@ -116,8 +252,14 @@ struct StoreView::State {
   };
   std::vector<Tally> tallies;
 
+  ~State() {
+    for (const auto& order : orders) delete order.load(std::memory_order_relaxed);
+  }
+  void cut();
+  void drop_unanswered();
+  HeldRows members_of(const Group& group, bool keep) const;
+  const ConfigOrder& order(const Group& group) const;
   void find_suspects();
-
   void index();
   const ArchIndex* arch_index_of(const device::DeviceInfo& device) const;
 
@@ -131,6 +273,126 @@ struct StoreView::State {
                       std::map<std::string, std::size_t>& left_out) const;
 };
 
+// Sorts blocks of rows by their problems, by the texts of these, and then by device.
+
+namespace {
+
+// For each number the rank of its key among all keys; equal keys have the same rank.
+template <class Key>
+std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned threads) {
+  std::vector<std::pair<Key, std::uint32_t>> sorted;
+  sorted.reserve(keys.size());
+  for (std::uint32_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
+  system::sort_in_threads(sorted, threads);
+  std::vector<std::uint32_t> places(keys.size());
+  std::uint32_t place = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    place += i > 0 && sorted[i].first != sorted[i - 1].first;
+    places[sorted[i].second] = place;
+  }
+  return places;
+}
+
+// For each device the properties that same_device() compares, sorted by name.
+std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devices) {
+  using Kind = std::tuple<std::string_view, std::int64_t, std::string_view, std::string_view, std::string_view>;
+  std::vector<Kind> kinds;
+  for (const device::DeviceInfo& device : devices)
+    kinds.emplace_back(device.name, device.compute_units, device.backend, device.arch, device.vendor);
+  return places_of(kinds, 1);
+}
+
+// By their texts; 1 and "1" have the same one.
+std::vector<std::uint32_t> places_of(const std::vector<NamedProblem>& problems, unsigned threads) {
+  std::vector<std::pair<std::string_view, std::uint64_t>> texts;
+  for (const NamedProblem& problem : problems) {
+    std::uint64_t types = 0;
+    for (const auto& [name, value] : problem.sizes) types = types << 2 | value.index();
+    texts.emplace_back(problem.text, types);
+  }
+  return places_of(texts, threads);
+}
+
+/// Calls work(i) for each i below count, as for_each_index does. Throws the first of its exceptions.
+template <class Work>
+void for_each_or_throw(std::size_t count, unsigned threads, const Work& work) {
+  std::vector<std::exception_ptr> failures(count);
+  system::for_each_index(count, threads, [&](std::size_t i) {
+    try {
+      work(i);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+void HeldRows::add(const RowSet& set, const RowBlock& block, bool keep) {
+  held.push_back(set.rows_of(block, keep));
+  for (const StoredConfig& row : held.back()->rows) rows.push_back(&row);
+}
+
+void StoreView::State::cut() {
+  const std::vector<std::uint32_t> problems = places_of(set.problems, options.threads), kinds = kinds_of(set.devices);
+  const auto rank = [&](const RowBlock& block) {
+    return std::uint64_t{problems[block.problem]} << 32 | kinds[block.device];
+  };
+  std::vector<std::pair<std::uint64_t, const RowBlock*>> sorted;
+  for (const RowBlock& block : set.blocks)
+    if (!block.sanitized) sorted.emplace_back(rank(block), &block);
+  // Blocks of one group are sorted by their addresses, which are in the order of the rows.
+  system::sort_in_threads(sorted, options.threads);
+  for (const auto& [key, block] : sorted) {
+    if (groups.empty() || rank(*blocks.back()) != key)
+      groups.push_back({block->problem, block->device, blocks.size(), blocks.size()});
+    blocks.push_back(block);
+    groups.back().end = blocks.size();
+  }
+  if (!options.all) drop_unanswered();
+  orders = std::vector<std::atomic<const ConfigOrder*>>(groups.size());
+}
+
+/// Removes groups without a ranked record.
+void StoreView::State::drop_unanswered() {
+  std::vector<char> ranks(groups.size());
+  for_each_or_throw(groups.size(), options.threads, [&](std::size_t i) {
+    std::uint64_t answers = 0, ranking = 0;
+    for (std::size_t block = groups[i].begin; block < groups[i].end; ++block)
+      answers += blocks[block]->answers, ranking += blocks[block]->ranks;
+    // A row that does not rank may replace one that does.
+    const auto passed = [](const StoredConfig* row) {
+      return row->outcome == Outcome::ok && std::isfinite(row->time_ms);
+    };
+    const auto any_passed = [&](const ConfigOrder& rows) { return std::any_of(rows.begin(), rows.end(), passed); };
+    ranks[i] = ranking > 0 && (ranking == answers || any_passed(current_configs(members_of(groups[i], true).rows)));
+  });
+  std::vector<Group> kept;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (ranks[i]) kept.push_back(groups[i]);
+  groups = std::move(kept);
+}
+
+/// All members, whether they rank or not, in the order of the rows. keep: as in RowSet::rows_of.
+HeldRows StoreView::State::members_of(const Group& group, bool keep) const {
+  HeldRows members;
+  for (std::size_t i = group.begin; i < group.end; ++i) members.add(set, *blocks[i], keep);
+  return members;
+}
+
+/// The first call for a group ranks it, later calls cost an atomic load.
+const ConfigOrder& StoreView::State::order(const Group& group) const {
+  std::atomic<const ConfigOrder*>& place = orders[static_cast<std::size_t>(&group - groups.data())];
+  if (const ConfigOrder* const known = place.load(std::memory_order_acquire)) [[likely]]
+    return *known;
+  auto fresh = std::make_unique<const ConfigOrder>(rank_configs(members_of(group, true).rows, options.statistic));
+  const ConfigOrder* known = nullptr;
+  if (place.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+  return *known;
+}
+
 void StoreView::State::index() {
   std::unordered_map<std::uint64_t, std::size_t> places;
   for (const RowBlock& block : set.blocks) {
@@ -139,8 +401,8 @@ void StoreView::State::index() {
     tallies[place->second].rows += options.all ? block.records : block.answers;
     tallies[place->second].sanitized += block.sanitized ? block.records : 0;
   }
-  for (std::uint32_t i = 0; i < groups->all().size(); ++i) {
-    const Group& group = groups->all()[i];
+  for (std::uint32_t i = 0; i < groups.size(); ++i) {
+    const Group& group = groups[i];
     const device::DeviceInfo& device = set.devices[group.device];
     ArchIndex* arch_index = const_cast<ArchIndex*>(arch_index_of(device));
     if (!arch_index)
@@ -156,7 +418,7 @@ void StoreView::State::index() {
     arch_index->ends.back() = static_cast<std::uint32_t>(arch_index->groups.size());
   }
   for (ArchIndex& arch_index : arch_indexes) {
-    arch_index.shapes = std::make_unique<ShapeIndex>(arch_index.problems, options.threads);
+    arch_index.shapes.emplace(arch_index.problems);
     if (!options.bucket) continue;
     for (std::uint32_t i = 0; i < arch_index.problems.size(); ++i)
       if (std::string bucket = options.bucket(*arch_index.problems[i]); !bucket.empty())
@@ -192,31 +454,21 @@ void StoreView::State::consider(const ArchIndex& arch_index, std::uint32_t probl
   const std::optional<double> distance = record::shape_distance(*arch_index.problems[problem], asked);
   if (!distance) return;
   for (const std::uint32_t group : arch_index.groups_of(problem))
-    take(Place{group, {*distance, record::same_device(set.devices[groups->all()[group].device], device), in_bucket}});
+    take(Place{group, {*distance, record::same_device(set.devices[groups[group].device], device), in_bucket}});
 }
 
-// The best group, found through the indices; unset if there is no problem of this kind.
+// The best group; unset if there is no problem of this kind.
 std::optional<StoreView::Place> StoreView::State::first(const ArchIndex& arch_index, const Bindings& asked,
                                                         const device::DeviceInfo& device) const {
   std::optional<Place> best;
   const auto take = [&](const Place& place) {
     if (!best || place < *best) best = place;
   };
-  const ShapeIndex::Asked shape = arch_index.shapes->ask(asked);
-  arch_index.shapes->each_same(shape, [&](std::uint32_t problem) {
-    consider(arch_index, problem, asked, device, false, [&](const Place& place) {
-      if (place.nearness.distance == 0) take(place);
-    });
-  });
-  if (best) return best;
-  if (options.bucket && !arch_index.buckets.empty()) {
-    const auto bucket = arch_index.buckets.find(options.bucket(asked));
-    if (bucket != arch_index.buckets.end())
-      for (const std::uint32_t problem : bucket->second) consider(arch_index, problem, asked, device, true, take);
-    if (best) return best;
-  }
-  arch_index.shapes->each_nearest(
-      shape, asked, [&](std::uint32_t problem) { consider(arch_index, problem, asked, device, false, take); });
+  for (const std::uint32_t problem : arch_index.shapes->nearest(asked))
+    consider(arch_index, problem, asked, device, false, take);
+  if (!best || best->nearness.distance == 0 || !options.bucket) return best;
+  if (const auto bucket = arch_index.buckets.find(options.bucket(asked)); bucket != arch_index.buckets.end())
+    for (const std::uint32_t problem : bucket->second) consider(arch_index, problem, asked, device, true, take);
   return best;
 }
 
@@ -242,7 +494,7 @@ StoreView StoreView::load(std::vector<record::RecordSource> sources, const Optio
   auto state = std::make_unique<State>();
   state->options = options;
   state->set = read_rows(std::move(sources), {options.statistic, options.all, options.threads});
-  state->groups = std::make_unique<const ConfigGroups>(state->set, options.statistic, options.all, options.threads);
+  state->cut();
   state->index();
   return StoreView(std::move(state));
 }
@@ -259,9 +511,11 @@ StoreView StoreView::load(const std::filesystem::path& store, const std::string&
   return view;
 }
 
-const std::vector<Group>& StoreView::groups() const noexcept { return state_->groups->all(); }
-const ConfigOrder& StoreView::order(const Group& group) const { return state_->groups->order(number_of(group)); }
-void StoreView::rank_all() const { state_->groups->rank_all(state_->options.threads); }
+const std::vector<Group>& StoreView::groups() const noexcept { return state_->groups; }
+const ConfigOrder& StoreView::order(const Group& group) const { return state_->order(group); }
+void StoreView::rank_all() const {
+  for_each_or_throw(groups().size(), state_->options.threads, [&](std::size_t i) { order(groups()[i]); });
+}
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
 std::int64_t StoreView::newest_unix_ms() const noexcept { return state_->set.newest_unix_ms; }
 const RowSet& StoreView::row_set() const noexcept { return state_->set; }
@@ -309,11 +563,12 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
 }
 
 bool StoreView::answer(const Place& place, const record::LookupRules& rules, Found& found) const {
-  const ConfigOrder& order = state_->groups->order(place.group);
+  const Group& group = groups()[place.group];
+  const ConfigOrder& order = state_->order(group);
   if (order.empty()) return false;
   found.config = order.front();
   if ((rules.obstacle || rules.differences) &&
-      !choose(*this, state_->groups->members_of(place.group).rows, order, state_->options.statistic, rules, found))
+      !choose(*this, state_->members_of(group, true).rows, order, state_->options.statistic, rules, found))
     return false;
   found.distance = place.nearness.distance;
   found.exact_device = place.nearness.exact_device;
@@ -392,7 +647,7 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
   const auto rank = [&, this](const record::LookupGroup& group) {
     std::map<std::string, std::size_t> left_out;
     const auto ranked = std::make_shared<std::pair<HeldRows, ConfigOrder>>();
-    ranked->first = state_->groups->members_of(group.number, false);
+    ranked->first = state_->members_of(groups()[group.number], false);
     ConfigOrder left = state_->allowed(ranked->first.rows, rules, left_out);
     ranked->second = rank_configs(left, ranks_by);
     record::LookupGroup::Order order = readable(*this, {ranked, &ranked->second}, std::move(left));
@@ -402,21 +657,18 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
   return xtune::record::look_up(std::move(near), rank, counts, problem, device, ranks_by, rules);
 }
 
-std::size_t StoreView::number_of(const Group& group) const {
-  return static_cast<std::size_t>(&group - groups().data());
-}
-ConfigOrder StoreView::members(const Group& group) const { return state_->groups->members_of(number_of(group)).rows; }
+ConfigOrder StoreView::members(const Group& group) const { return state_->members_of(group, true).rows; }
 
 HeldRows StoreView::read_members(const Bindings& problem, const device::DeviceInfo& device, bool keep) const {
   HeldRows own;
   const ArchIndex* const arch_index = state_->arch_index_of(device);
   if (!arch_index) return own;
-  arch_index->shapes->each_same(ShapeIndex::ask(problem), [&](std::uint32_t same) {
-    if (*arch_index->problems[same] != problem) return;
+  for (const std::uint32_t same : arch_index->shapes->nearest(problem)) {
+    if (*arch_index->problems[same] != problem) continue;
     for (const std::uint32_t group : arch_index->groups_of(same))
       if (record::same_device(state_->set.devices[groups()[group].device], device))
-        own = state_->groups->members_of(group, keep);
-  });
+        own = state_->members_of(groups()[group], keep);
+  }
   return own;
 }
 
@@ -455,8 +707,6 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
   return text;
 }
 
-// Files are append-only and mostly complete: lines that are new since the last refresh go into a separate view.
-
 GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel,
                                measure::Statistic statistic)
     : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(statistic) {}
@@ -464,7 +714,7 @@ GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, st
 // Taken before the file is read: lines that are appended meanwhile make it differ at the next refresh.
 GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) {
   struct stat info {};
-  File file{path, 0, 0, 0, 0, true};
+  File file{path, 0, 0, 0, 0};
   if (::stat(path.c_str(), &info) != 0) return file;
   file.bytes = static_cast<std::uint64_t>(info.st_size);
   file.inode = info.st_ino, file.device = info.st_dev;
@@ -472,70 +722,46 @@ GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) 
   return file;
 }
 
-void GrowingRecords::add_part(std::vector<File> files) {
-  std::vector<record::RecordSource> sources;
-  for (const File& file : files) sources.push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
-  StoreView::Options options;
-  options.all = true, options.statistic = statistic_;
-  parts_.push_back({StoreView::load(std::move(sources), options), std::move(files)});
-}
-
 void GrowingRecords::refresh() {
   listing_warnings_.clear();
-  std::map<std::filesystem::path, File> now;
-  for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, listing_warnings_))
-    now.emplace(path, file_at(path));
-  for (Part& part : parts_) part.view.forget_rows();
-  for (Part& part : parts_)
-    for (File& file : part.files) {
-      if (!file.current) continue;
-      const auto found = now.find(file.path);
-      file.current = found != now.end() && found->second == file;
-      if (file.current) now.erase(found);
-    }
-  std::erase_if(parts_, [](const Part& part) {
-    return std::none_of(part.files.begin(), part.files.end(), [](const File& file) { return file.current; });
-  });
-  std::vector<File> fresh;
-  for (auto& [path, file] : now) fresh.push_back(std::move(file));
-  if (!fresh.empty()) add_part(std::move(fresh));
+  std::vector<File> now;
+  std::vector<record::RecordSource> sources;
+  for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, listing_warnings_)) {
+    now.push_back(file_at(path));
+    sources.push_back({path, 0, UINT64_MAX, base::printable(path.string())});
+  }
+  if (view_ && now == files_) return view_->forget_rows();
+  StoreView::Options options;
+  options.all = true, options.statistic = statistic_;
+  view_.reset();
+  view_ = StoreView::load(std::move(sources), options);
+  files_ = std::move(now);
 }
 
 std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem,
                                                          const device::DeviceInfo& device) const {
   std::vector<Row> rows;
-  for (const Part& part : parts_) {
-    const auto add = [&](const StoredConfig& row) {
-      if (part.files[row.block->file].current) rows.push_back({&part.view, &row});
-    };
-    for (const StoredConfig* row : part.view.read_members(problem, device).rows) add(*row);
-    for (const RowBlock& block : part.view.row_set().blocks)
-      if (block.sanitized && part.view.row_set().problems[block.problem].sizes == problem)
-        for (const StoredConfig& row : part.view.row_set().rows_of(block)->rows)
-          if (record::same_device(part.view.device_of(row), device)) add(row);
-  }
+  if (!view_) return rows;
+  for (const StoredConfig* row : view_->read_members(problem, device).rows) rows.push_back({&*view_, row});
+  for (const RowBlock& block : view_->row_set().blocks)
+    if (block.sanitized && view_->row_set().problems[block.problem].sizes == problem)
+      for (const StoredConfig& row : view_->row_set().rows_of(block)->rows)
+        if (record::same_device(view_->device_of(row), device)) rows.push_back({&*view_, &row});
   return rows;
 }
 
 std::vector<std::string> GrowingRecords::warnings() const {
   std::vector<std::string> all = listing_warnings_;
-  for (const Part& part : parts_) all.insert(all.end(), part.view.warnings().begin(), part.view.warnings().end());
+  if (view_) all.insert(all.end(), view_->warnings().begin(), view_->warnings().end());
   return all;
 }
 
 record::RecordSet GrowingRecords::read(std::vector<Row> rows) const {
   record::RecordSet set;
   set.warnings = warnings();
-  const auto part_of = [&](const StoreView* view) {
-    return std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return &part.view == view; }) -
-           parts_.begin();
-  };
-  std::map<const StoreView*, std::ptrdiff_t> numbers;
-  for (const Row& row : rows)
-    if (const auto [place, is_new] = numbers.emplace(row.view, 0); is_new) place->second = part_of(row.view);
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return std::tuple(numbers[a.view], a.config->block->file, a.config->offset()) <
-           std::tuple(numbers[b.view], b.config->block->file, b.config->offset());
+    return std::tuple(a.config->block->file, a.config->offset()) <
+           std::tuple(b.config->block->file, b.config->offset());
   });
   for (const Row& row : rows) {
     try {

@@ -12,13 +12,44 @@
 #include <utility>
 #include <vector>
 
+#include "core/measure/statistics.hpp"
+#include "core/record/best.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/record_log.hpp"
 #include "core/store/index.hpp"
-#include "core/store/ranked_groups.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
+
+// The order of stored configurations: ranked(), for the entries of a StoreView.
+
+using ConfigOrder = std::vector<const StoredConfig*>;
+
+/// Access to a row for rankings (core/record/ranking.hpp).
+struct ConfigAccess {
+  using Item = const StoredConfig*;
+  static record::RankFacts facts(Item config);
+  static bool same_config(Item a, Item b);
+  static std::string config_text(Item config);
+};
+
+/// For each key the record that counts, as in current_records; in no particular order.
+ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
+/// Those that can be used, best first, as in ranked(). Its statistic is that of the rows' times. If it ranks by more
+/// than the time, all records are read; those of finals always are. Throws RecordsChanged.
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const record::Criterion& criterion);
+/// The same with their times on one scale, that of the best one (record::Scale). In ms.
+std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
+                                                                         measure::Statistic statistic);
+
+/// Rows with what they refer to: they may be read once more for each use.
+struct HeldRows {
+  ConfigOrder rows;
+  std::vector<std::shared_ptr<const BlockRows>> held;
+  void add(const RowSet& set, const RowBlock& block, bool keep);
+};
+
+// A store's records of one kernel on one architecture, for choosing among them.
 
 struct StoreViewOptions {
   measure::Statistic statistic = measure::Statistic::median;  ///< the statistic for ranking
@@ -43,8 +74,12 @@ class StoreView {
   StoreView& operator=(StoreView&&) noexcept;
   ~StoreView();
 
-  /// The configurations of one problem on one kind of device: at least one that can be used, or with Options::all any.
-  using Group = ConfigGroup;
+  /// The configurations of one problem on one kind of device, without sanitized ones: at least one that can be used, or
+  /// with Options::all any.
+  struct Group {
+    std::uint32_t problem = 0, device = 0;  ///< in the RowSet
+    std::size_t begin = 0, end = 0;         ///< of its blocks
+  };
   const std::vector<Group>& groups() const noexcept;  ///< sorted by the problem's text, then the device's name
   /// Best first, as in ranked(); empty only with Options::all. A group is ranked at its first use, here or by find.
   const ConfigOrder& order(const Group& group) const;
@@ -63,11 +98,10 @@ class StoreView {
     double beyond_distance = 0;
   };
   /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, only on the device's
-  /// backend and architecture. Without rules an exact problem is found in constant time, the nearest in about the
-  /// logarithm of the number of problems; but the first lookup that finds a problem also ranks that problem's
-  /// configurations. If an obstacle rejects the first one, all configurations without an obstacle are ranked again.
-  /// obstacle as in look_up below, but on this thread; the bucket is that of the options. Throws RecordsChanged if the
-  /// rules need differences.
+  /// backend and architecture. Without rules an exact problem is found in constant time, the nearest by a scan over all
+  /// problems; but the first lookup that finds a problem also ranks that problem's configurations. If an obstacle
+  /// rejects the first one, all configurations without an obstacle are ranked again. obstacle as in look_up below, but
+  /// on this thread; the bucket is that of the options. Throws RecordsChanged if the rules need differences.
   Found find(const Bindings& problem, const device::DeviceInfo& device) const;
   Found find(const Bindings& problem, const device::DeviceInfo& device, const record::LookupRules& rules) const;
   /// One sentence about the choice and its reason, for people.
@@ -114,7 +148,6 @@ class StoreView {
   const std::vector<std::string>& warnings() const noexcept;
 
  private:
-  std::size_t number_of(const Group& group) const;
   struct Place;
   bool answer(const Place& place, const record::LookupRules& rules, Found& found) const;
   struct State;
@@ -129,7 +162,7 @@ std::vector<record::Record> answering(const StoreView& view, const Bindings& pro
 
 // A store's records of one kernel on one architecture, for a process that reads repeatedly while files grow.
 
-/// Scans each file once, and again only when it has changed. One thread at a time.
+/// Reads nothing again while no file changes; what is appended is read through the index. One thread at a time.
 class GrowingRecords {
  public:
   /// statistic: that of StoredConfig::time_ms.
@@ -149,10 +182,7 @@ class GrowingRecords {
   /// Calls visit(Row) for every row.
   template <class Visit>
   void each_row(const Visit& visit) const {
-    for (const Part& part : parts_)
-      part.view.each_row([&](const StoredConfig& config) {
-        if (part.files[config.block->file].current) visit(Row{&part.view, &config});
-      });
+    if (view_) view_->each_row([&](const StoredConfig& config) { visit(Row{&*view_, &config}); });
   }
   /// The whole records of these rows, in the order of files and lines, and the warnings of the last refresh, with one
   /// for each record that can no longer be read.
@@ -165,20 +195,15 @@ class GrowingRecords {
     std::filesystem::path path;
     std::uint64_t bytes = 0, inode = 0, device = 0;
     std::int64_t changed_ns = 0;
-    bool current = true;  ///< false: another part has its contents now, or it was removed
     bool operator==(const File&) const = default;
   };
-  struct Part {
-    StoreView view;
-    std::vector<File> files;  ///< by RowBlock::file
-  };
   static File file_at(const std::filesystem::path& path);
-  void add_part(std::vector<File> files);
 
   const std::filesystem::path store_;
   const std::string arch_, kernel_;
   const measure::Statistic statistic_;
-  std::vector<Part> parts_;
+  std::vector<File> files_;
+  std::optional<StoreView> view_;  ///< of these files
   std::vector<std::string> listing_warnings_;
 };
 

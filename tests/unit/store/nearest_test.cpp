@@ -1,13 +1,11 @@
-// The indices of a StoreView return the same as a plain scan over all problems, and rankings are computed at first use.
+// A StoreView returns the same as a plain scan over all problems, and rankings are computed at first use.
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <set>
 #include <thread>
 
 #include "base/random.hpp"
-#include "core/store/shape_index.hpp"
 #include "core/store/store_view.hpp"
 #include "system/files.hpp"
 #include "unit/store/store_files.hpp"
@@ -40,57 +38,7 @@ Bindings random_problem(Random& random, std::size_t dimensions) {
   return problem;
 }
 
-std::set<std::uint32_t> scan(const std::vector<const Bindings*>& problems, const Bindings& asked, bool same) {
-  double least = HUGE_VAL;
-  std::set<std::uint32_t> found;
-  for (std::uint32_t i = 0; i < problems.size(); ++i) {
-    const std::optional<double> distance = shape_distance(*problems[i], asked);
-    if (!distance || *distance > (same ? 0 : least)) continue;
-    if (*distance < least) found.clear();
-    least = *distance;
-    found.insert(i);
-  }
-  return found;
-}
-
-std::size_t count_of(std::uint64_t seed) {
-  constexpr std::array<std::size_t, 6> counts{0, 1, 9, 100, 1000, 5000};
-  return counts[seed % counts.size()];
-}
-
 }  // namespace
-
-TEST_CASE("an index finds the same problem and the nearest ones as a plain scan does") {
-  for (std::uint64_t seed = 1; seed <= 36; ++seed) {
-    CAPTURE(seed);
-    Random random(seed);
-    const std::size_t dimensions = seed % 5;
-    std::vector<Bindings> problems;
-    for (std::size_t i = 0; i < count_of(seed); ++i) problems.push_back(random_problem(random, dimensions));
-    std::vector<const Bindings*> pointers;
-    for (const Bindings& problem : problems) pointers.push_back(&problem);
-    const ShapeIndex index(pointers, 2);
-    for (int i = 0; i < 200; ++i) {
-      const Bindings asked = random_problem(random, dimensions);
-      const ShapeIndex::Asked shape = ShapeIndex::ask(asked);
-      std::set<std::uint32_t> same, near;
-      index.each_same(shape, [&](std::uint32_t place) {
-        if (shape_distance(problems[place], asked) == 0.0) same.insert(place);
-      });
-      CHECK(same == scan(pointers, asked, true));
-      index.each_nearest(shape, asked, [&](std::uint32_t place) { near.insert(place); });
-      // It may return others as well, which the caller excludes by the distance itself.
-      double least = HUGE_VAL;
-      for (const std::uint32_t place : near)
-        least = std::min(least, shape_distance(problems[place], asked).value_or(HUGE_VAL));
-      std::erase_if(near, [&](std::uint32_t place) {
-        const std::optional<double> distance = shape_distance(problems[place], asked);
-        return !distance || *distance > least;
-      });
-      CHECK(near == scan(pointers, asked, false));
-    }
-  }
-}
 
 TEST_CASE("with thousands of problems it finds what look_up finds") {
   const TemporaryDirectory store;

@@ -41,7 +41,6 @@ class Xtune(CMakePackage):
     depends_on("cli11")
     depends_on("tomlplusplus@3:")
     depends_on("eigen@3.3:")
-    depends_on("nanoflann@1.3:")
     depends_on("fmt")
     depends_on("libuv")
     depends_on("cryptopp")
