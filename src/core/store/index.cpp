@@ -774,7 +774,10 @@ class Index {
   }
 
   void read_blocks() {
-    Statement own = database_.prepare("SELECT * FROM block WHERE source = ? ORDER BY id");
+    // Without the rows themselves, which are most of the index.
+    Statement own = database_.prepare(
+        "SELECT id, source, offset, bytes, problem, device, names, attempt, finals, finals_by, sanitized, records, "
+        "answers, ranks, newest FROM block WHERE source = ? ORDER BY id");
     for (const Known& source : known_)
       for (own.with(source.id); own.next();) add_block(own);
     for (RowBlock& block : set_.blocks) {
