@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/ranking.hpp"
+#include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "lab/formats.hpp"
 #include "system/files.hpp"

@@ -6,7 +6,7 @@
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
 #include "core/record/record_log.hpp"
-#include "core/store/measurements.hpp"
+#include "core/store/export.hpp"
 #include "report/text/comparison_text.hpp"
 #include "system/files.hpp"
 

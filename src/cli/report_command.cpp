@@ -4,7 +4,7 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/store_commands.hpp"
-#include "core/store/measurements.hpp"
+#include "core/store/export.hpp"
 #include "report/page/page.hpp"
 #include "system/clock.hpp"
 #include "xtune/version.hpp"

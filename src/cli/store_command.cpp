@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
-#include "core/store/merge.hpp"
+#include "core/store/bundle.hpp"
 #include "core/store/transfer.hpp"
 #include "core/store/upkeep.hpp"
 #include "dispatch/spec_files.hpp"

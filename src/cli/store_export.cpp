@@ -9,7 +9,6 @@
 #include "cli/script.hpp"
 #include "cli/store_commands.hpp"
 #include "core/store/export.hpp"
-#include "core/store/measurements.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 

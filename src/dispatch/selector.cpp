@@ -18,7 +18,6 @@
 #include "core/record/objective.hpp"
 #include "core/record/record_check.hpp"
 #include "core/record/record_log.hpp"
-#include "core/record/spec_fit.hpp"
 #include "core/space/value.hpp"
 #include "core/store/store_view.hpp"
 #include "system/chosen_store.hpp"

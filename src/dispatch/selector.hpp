@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/record/lookup.hpp"
 #include "core/record/record.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/bundle.hpp"

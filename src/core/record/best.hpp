@@ -1,20 +1,333 @@
 // The order of records: the criterion, finals, and how the others compare with the best one.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "core/measure/finals.hpp"
-#include "core/record/ranking.hpp"
 #include "core/record/record.hpp"
+#include "core/space/value.hpp"
+#include "xtune/outcome.hpp"
 
 namespace xtune::record {
+
+// The order of records, defined once: for whole records in memory and for the entries of a StoreView.
+
+/// The facts that decide which of two records of one key counts.
+struct RankFacts {
+  std::string_view key, finals, attempt;
+  Outcome outcome = Outcome::ok;
+  bool tainted = false, drift = false;
+  std::int64_t unix_time_ms = 0;
+  double median_ms = 0;
+};
+
+/// Whether a counts rather than b, for records of one key: the newer one, except that a suspect time does not replace a
+/// clean one. The time decides between records that are otherwise equal, so that the order in which files are read
+/// never matters.
+inline bool counts_before(const RankFacts& a, const RankFacts& b) {
+  if (a.outcome == Outcome::ok && b.outcome == Outcome::ok && a.tainted != b.tainted) return b.tainted;
+  const auto rank = [](const RankFacts& facts) {
+    return std::tuple(facts.unix_time_ms, facts.attempt, !facts.finals.empty(), facts.outcome, -facts.median_ms);
+  };
+  return rank(a) > rank(b);
+}
+
+/// Whether a record is a result for its configuration: not a race that was given up, and not a measurement for
+/// following the device's drift.
+inline bool is_verdict(const RankFacts& facts) { return facts.outcome != Outcome::pruned && !facts.drift; }
+
+/// For each key, the record that counts, among results. In no particular order.
+///
+/// An Item is a pointer; Access provides facts(item) -> RankFacts and config_text(item).
+template <class Access, class Item>
+std::vector<Item> current_records(const std::vector<Item>& items) {
+  // Open addressing, as there may be millions of keys: a slot has the index of its key's item plus one.
+  std::vector<std::uint32_t> slots(std::bit_ceil(items.size() * 2 + 1));
+  std::vector<Item> result;
+  for (const Item item : items) {
+    const RankFacts facts = Access::facts(item);
+    if (!is_verdict(facts)) continue;
+    std::size_t slot = std::hash<std::string_view>()(facts.key) & (slots.size() - 1);
+    while (slots[slot] && Access::facts(result[slots[slot] - 1]).key != facts.key)
+      slot = (slot + 1) & (slots.size() - 1);
+    if (slots[slot] == 0) {
+      result.push_back(item);
+      slots[slot] = static_cast<std::uint32_t>(result.size());
+    } else if (Item& known = result[slots[slot] - 1]; counts_before(facts, Access::facts(known))) {
+      known = item;
+    }
+  }
+  return result;
+}
+
+/// The failures that count among items, by configuration; computed at first use. Item and Access as above.
+template <class Access, class Item>
+class Failures {
+ public:
+  explicit Failures(std::vector<Item> items) : items_(std::move(items)) {}
+
+  /// Calls visit(failure) for each of a configuration, until it returns true. Returns the last result of visit.
+  template <class Visit>
+  bool any(const std::string& config, const Visit& visit) {
+    if (!found_) find();
+    const auto [begin, end] = by_config_.equal_range(config);
+    return std::any_of(begin, end, [&](const auto& failure) { return visit(failure.second); });
+  }
+
+ private:
+  // Most groups have no failure, and few have many, so only their keys are looked up.
+  void find() {
+    std::unordered_set<std::string_view> keys;
+    for (const Item item : items_) {
+      const RankFacts facts = Access::facts(item);
+      if (facts.outcome != Outcome::ok && facts.outcome != Outcome::pruned) keys.insert(facts.key);
+    }
+    std::erase_if(items_, [&](Item item) { return !keys.contains(Access::facts(item).key); });
+    for (const Item item : current_records<Access>(items_))
+      if (Access::facts(item).outcome != Outcome::ok) by_config_.emplace(Access::config_text(item), item);
+    items_ = {};
+    found_ = true;
+  }
+
+  std::vector<Item> items_;
+  bool found_ = false;
+  std::unordered_multimap<std::string, Item> by_config_;
+};
+
+/// How a finalist compares with another one, round by round.
+struct FinalsRatio {
+  double value = 1;          ///< its time as a multiple of the other's
+  double low = 1, high = 1;  ///< the interval of that
+  bool tied = false;         ///< with the fastest
+  std::size_t rounds = 0;    ///< that both ran; 0: there is nothing to compare
+};
+
+/// The items of one finals in the order of FinalsResult, compared with the first.
+template <class Item>
+using Settled = std::vector<std::pair<Item, FinalsRatio>>;
+
+/// Puts the items of one finals, within the positions that they occupy, into the order of the finals, and moves the
+/// winner before everything that was measured until then: configurations that were not in the finals were too slow, and
+/// one that was slower on another day does not become faster. Returns the results of rules.settled, one for each finals
+/// of several items. Rules as in rank_records.
+template <class Access, class Item, class Rules>
+std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const Rules& rules) {
+  std::vector<Settled<Item>> results;
+  std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
+  for (const Item item : order)
+    if (rules.decided(item)) held.emplace(Access::facts(item).unix_time_ms, Access::facts(item).finals);
+  for (const auto& [when, id] : held) {
+    std::vector<std::size_t> places;
+    std::vector<Item> met;
+    for (std::size_t i = 0; i < order.size(); ++i)
+      if (Access::facts(order[i]).finals == id) {
+        places.push_back(i);
+        met.push_back(order[i]);
+      }
+    if (met.size() > 1) {
+      const Settled<Item>& settled = results.emplace_back(rules.settled(met));
+      for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = settled[i].first;
+    }
+    const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
+    const RankFacts won = Access::facts(*winner);
+    const auto place = std::find_if(order.begin(), winner, [&](const Item item) {
+      const RankFacts facts = Access::facts(item);
+      return facts.tainted == won.tainted && facts.unix_time_ms <= won.unix_time_ms;
+    });
+    std::rotate(place, winner, winner + 1);
+  }
+  return results;
+}
+
+/// Puts the times of one problem's items on one scale, that of the best one's time. A device changes its speed by more
+/// than configurations differ, within minutes and between days. Times are therefore compared only beside each other: an
+/// item that met the best one in its finals by the ratio of their rounds, any other by the measurement of the best
+/// one's configuration outside of finals that is nearest in time, and an item of other finals through their winner.
+template <class Access, class Item, class Rules>
+class Scale {
+ public:
+  /// current: one item for each key, in any order. finals: of these, by settle_finals. rules must outlive it.
+  Scale(const std::vector<Item>& items, const std::vector<Item>& current, Item best,
+        const std::vector<Settled<Item>>& finals, const Rules& rules)
+      : rules_(&rules), best_(best) {
+    for (const Item item : current)
+      if (rules.decided(item)) searched_.emplace(Access::facts(item).key, item);
+    for (const Settled<Item>& settled : finals) add_finals(settled);
+    for (const Item item : items) {
+      const RankFacts facts = Access::facts(item);
+      if (facts.outcome != Outcome::ok || facts.drift || !facts.finals.empty()) continue;
+      if (!(facts.median_ms > 0)) continue;
+      if (Access::same_config(item, best)) add_anchor(item, facts);
+      const auto finalist = searched_.find(facts.key);
+      if (finalist == searched_.end()) continue;
+      const RankFacts known = Access::facts(finalist->second);
+      if (!known.finals.empty() || known.unix_time_ms < facts.unix_time_ms) finalist->second = item;
+    }
+    const bool any_clean =
+        std::any_of(anchors_.begin(), anchors_.end(), [](const Item item) { return !Access::facts(item).tainted; });
+    if (any_clean) std::erase_if(anchors_, [](const Item item) { return Access::facts(item).tainted; });
+  }
+
+  /// The ratio to the best one by the rounds of their finals, for any ok item of a key; null: they did not meet.
+  const FinalsRatio* met(Item item) const {
+    const Finalist* const finalist = finalist_of(item);
+    return finalist && finalist->other == best_ ? &finalist->ratio : nullptr;
+  }
+  /// The measurement of the best one's configuration that is nearest in time, outside of finals; null: there is none.
+  const Item* anchor(Item item) const {
+    const std::int64_t when = Access::facts(item).unix_time_ms;
+    const auto nearest = std::min_element(anchors_.begin(), anchors_.end(), [&](const Item a, const Item b) {
+      return std::abs(Access::facts(a).unix_time_ms - when) < std::abs(Access::facts(b).unix_time_ms - when);
+    });
+    return nearest == anchors_.end() ? nullptr : &*nearest;
+  }
+  /// The measurement to compare with the anchor: for an item of finals its configuration's newest one outside of
+  /// finals, if there is one, else the item itself.
+  Item beside_anchor(Item item) const {
+    const RankFacts facts = Access::facts(item);
+    const auto found = facts.finals.empty() ? searched_.end() : searched_.find(facts.key);
+    return found == searched_.end() ? item : found->second;
+  }
+  /// The item's time on the scale; as measured if nothing relates it to the best one.
+  double time(Item item) const {
+    if (item == best_) return rules_->time(item);
+    const Finalist* const finalist = finalist_of(item);
+    if (!finalist) return time_by_anchor(item);
+    return finalist->ratio.value * (finalist->other == best_ ? rules_->time(best_) : time_by_anchor(finalist->other));
+  }
+
+ private:
+  struct Finalist {
+    FinalsRatio ratio;  ///< to the other's time
+    Item other;         ///< the best one if it took part, else the winner
+  };
+
+  /// A run measures a configuration again if the first time is in doubt.
+  void add_anchor(Item item, const RankFacts& facts) {
+    const auto same = std::find_if(anchors_.begin(), anchors_.end(), [&](const Item other) {
+      const RankFacts known = Access::facts(other);
+      return !facts.attempt.empty() && known.attempt == facts.attempt && known.key == facts.key;
+    });
+    if (same == anchors_.end())
+      anchors_.push_back(item);
+    else if (Access::facts(*same).unix_time_ms < facts.unix_time_ms)
+      *same = item;
+  }
+
+  void add_finals(const Settled<Item>& settled) {
+    Item other = settled.front().first;
+    double unit = 1;
+    for (const auto& [item, ratio] : settled)
+      if (item == best_ && ratio.rounds > 0) other = item, unit = 1 / ratio.value;
+    for (const auto& [item, ratio] : settled) {
+      if (ratio.rounds == 0) continue;
+      Finalist& finalist = finalists_.emplace(Access::facts(item).key, Finalist{ratio, other}).first->second;
+      finalist.ratio.value *= unit, finalist.ratio.low *= unit, finalist.ratio.high *= unit;
+    }
+  }
+
+  const Finalist* finalist_of(Item item) const {
+    const RankFacts facts = Access::facts(item);
+    // The best one's own measurements outside of finals are anchors.
+    const bool is_anchor = facts.finals.empty() && facts.key == Access::facts(best_).key && !anchors_.empty();
+    const auto found = facts.outcome == Outcome::ok && !is_anchor ? finalists_.find(facts.key) : finalists_.end();
+    return found == finalists_.end() ? nullptr : &found->second;
+  }
+
+  double time_by_anchor(Item item) const {
+    const Item beside = beside_anchor(item);
+    const Item* const by = anchor(beside);
+    // By their medians: an outlier in a mean says nothing about the device's speed.
+    return by ? rules_->time(beside) * (Access::facts(best_).median_ms / Access::facts(*by).median_ms)
+              : rules_->time(item);
+  }
+
+  const Rules* rules_;
+  Item best_;
+  std::unordered_map<std::string_view, Finalist> finalists_;  ///< by key
+  std::vector<Item> anchors_;
+  std::unordered_map<std::string_view, Item> searched_;  ///< for items of finals: by key
+};
+
+/// The ok items that count, best first; see rank_records.
+template <class Access, class Item, class Rules>
+struct Ranking {
+  std::vector<Item> order;
+  std::optional<Scale<Access, Item, Rules>> scale;  ///< unset if nothing passed
+};
+
+/// The ok items that count: the best one, then by score on its scale, clean ones before tainted ones, equal ones by the
+/// configuration's text, then by key. Items whose score is not finite are omitted. Which one is the best is decided by
+/// the finals (settle_finals), else by the scores as measured. Rules has, for items:
+///   time(item)           the ranking statistic of its time
+///   score(item, time)    the value to rank by, less is better, if the statistic were this
+///   decided(item)        whether it is from finals that decide here
+///   settled(items)       of one finals: Settled
+template <class Access, class Item, class Rules>
+Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const Rules& rules) {
+  struct Ranked {
+    double score;
+    Item item;
+    bool tainted;
+  };
+  std::vector<Ranked> ranks;
+  const std::vector<Item> current = current_records<Access>(items);
+  for (const Item item : current) {
+    const RankFacts facts = Access::facts(item);
+    if (facts.outcome != Outcome::ok) continue;
+    const double value = rules.score(item, rules.time(item));
+    if (std::isfinite(value)) ranks.push_back({value, item, facts.tainted});
+  }
+  std::sort(ranks.begin(), ranks.end(), [](const Ranked& a, const Ranked& b) {
+    if (a.tainted != b.tainted) return b.tainted;
+    if (a.score != b.score) return a.score < b.score;
+    if (a.item == b.item) return false;
+    const auto left = Access::config_text(a.item), right = Access::config_text(b.item);
+    return left != right ? left < right : Access::facts(a.item).key < Access::facts(b.item).key;
+  });
+  Ranking<Access, Item, Rules> ranking;
+  for (const Ranked& rank : ranks) ranking.order.push_back(rank.item);
+  if (ranks.empty()) return ranking;
+  const auto finals = settle_finals<Access>(ranking.order, rules);
+  ranking.scale.emplace(items, current, ranking.order.front(), finals, rules);
+  ranks.clear();
+  for (const Item item : ranking.order)
+    ranks.push_back({rules.score(item, ranking.scale->time(item)), item, Access::facts(item).tainted});
+  // Equal ones keep the order of their finals.
+  std::stable_sort(ranks.begin() + 1, ranks.end(), [](const Ranked& a, const Ranked& b) {
+    return std::pair(a.tainted, a.score) < std::pair(b.tainted, b.score);
+  });
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranking.order[i] = ranks[i].item;
+  return ranking;
+}
+
+// Access to a whole record for rankings (ranking.hpp).
+
+struct RecordAccess {
+  static RankFacts facts(const Record* record) {
+    return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
+            record->drift, record->unix_time_ms, record->time_ms.median};
+  }
+  static bool same_config(const Record* a, const Record* b) { return a->config == b->config; }
+  static std::string config_text(const Record* record) { return space::bindings_text(record->config); }
+};
 
 // The criterion by which records are ranked.
 

@@ -11,7 +11,6 @@
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
 #include "core/record/record.hpp"
-#include "core/record/spec_fit.hpp"
 #include "system/files.hpp"
 
 namespace xtune::run {

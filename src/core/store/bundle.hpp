@@ -1,4 +1,5 @@
-// One file with the winners of a store and their artifacts, to ship with a program. Format: docs/store.md.
+// One file with the winners of a store and their artifacts, to ship with a program (format: docs/store.md), and the
+// merge of stores and bundles into a store.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 #include "core/build/artifact.hpp"
 #include "core/record/record_log.hpp"
-#include "core/store/measurements.hpp"
+#include "core/store/export.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
 
@@ -101,5 +102,27 @@ using ProblemChoice = std::pair<Bindings, std::optional<Bindings>>;
 /// SHA-256, as hexadecimal text, of a bundle's digest and of what a process takes from the bundle.
 std::string choices_digest(const std::string& bundle_digest, const std::string& kernel,
                            const std::vector<ProblemChoice>& choices);
+
+// Copies the contents of other stores and bundles into this one.
+
+struct MergeReport {
+  std::uint64_t records = 0, artifacts = 0;              ///< that were added
+  std::uint64_t known_records = 0, known_artifacts = 0;  ///< that were already in the store
+  std::uint64_t refused = 0;          ///< records and artifacts that would have to be written behind a link
+  std::uint64_t unread = 0;           ///< record files of `other` that were skipped: links, or unreadable files
+  std::vector<std::string> warnings;  ///< what was not added, and why
+  std::vector<std::string> notes;     ///< last lines of record files that are not finished; they are not damaged
+};
+
+/// Adds the records and artifacts of `other`, a store or a bundle, that `store` does not have; `store` is created if it
+/// is missing. Records are compared as lines, and new ones are put into one file for each kernel and architecture,
+/// whose name is a hash of them; existing files of `store` are never written to or removed. Damaged lines and files of
+/// a newer version are skipped, and so are artifacts whose image does not match their metadata, or none of the images
+/// that `other`'s records measured. Of two artifacts with one key the one with the smaller hash is kept. Therefore the
+/// result does not depend on the order in which stores are merged, nor on repetitions. Files behind links in `other`
+/// are skipped, and nothing is written behind links in `store`, so no files outside of the stores are read or written.
+/// Throws the errors of require_store if `other` is not a store, Error(invalid_argument) if it has neither records nor
+/// artifacts, the errors of Bundle if it is a file but not a bundle, and Error(io) if `store` cannot be written.
+MergeReport merge_store(const std::filesystem::path& store, const std::filesystem::path& other);
 
 }  // namespace xtune::store

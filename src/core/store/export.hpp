@@ -3,14 +3,81 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/record/record.hpp"
-#include "core/store/bundle.hpp"
+#include "core/record/record_log.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::store {
+
+// What a filter selects of a store: its winners, all valid configurations, or all records.
+
+/// The fastest record of each kernel, architecture, problem and kind of device, by median, with the most recently used
+/// driver; complete, like its line.
+struct Winner {
+  std::string arch, kernel;  ///< as in the records
+  record::Record record;
+  std::string line;
+};
+struct WinnerFilter {
+  std::vector<std::string> archs, kernels;     ///< empty: all
+  std::map<std::string, std::string> problem;  ///< sizes that a problem must have, as text; empty: all problems
+  bool takes(const Bindings& sizes) const;
+};
+/// Sorted by kernel, architecture, problem, device. Damage and newer versions are warnings. Throws
+/// Error(invalid_argument) without a store, or if the store has nothing of a requested architecture or kernel, or no
+/// problem with a size of that name; Error(nothing_valid) if it does not have the requested problem; Error(io) if none
+/// of the files could be read.
+std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
+                               std::vector<std::string>& warnings);
+/// The error for a store, or a selection of it, without winners.
+Error no_answers();
+
+/// A problem on a kind of device, with all its valid configurations: those that winners_of would accept.
+struct MeasuredCase {
+  std::string kernel, arch, device;  ///< device: its name
+  Bindings problem;
+  std::vector<std::pair<Bindings, double>> times_ms;  ///< configuration and median, best first; at least one
+  std::int64_t newest_unix_ms = 0;
+};
+/// Sorted and with the errors of winners_of.
+std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, const WinnerFilter& filter,
+                                         std::vector<std::string>& warnings);
+
+/// The record files of the kernels and architectures that a filter selects.
+struct FilteredParts {
+  std::map<std::pair<std::string, std::string>, std::vector<record::RecordSource>> parts;  ///< by kernel, architecture
+  std::uint64_t unreadable = 0;
+
+  /// Throws Error(io) if something could not be read.
+  void require_something(const std::filesystem::path& store, const std::vector<std::string>& warnings) const;
+};
+/// Directories that cannot be listed are warnings. Throws Error(invalid_argument) without a store, or if the store has
+/// nothing of a requested architecture or kernel; Error(io) if none of it could be read.
+FilteredParts filtered_parts(const std::filesystem::path& store, const WinnerFilter& filter,
+                             std::vector<std::string>& warnings);
+/// sizes: names of the sizes of all stored problems; found: whether a requested problem is stored. Throws
+/// Error(invalid_argument) for a size name that no problem has, Error(nothing_valid) if no requested problem is stored.
+void require_problem(const WinnerFilter& filter, const std::set<std::string>& sizes, bool found);
+
+/// The records of one kernel on one architecture, ordered by time.
+struct StoredMeasurements {
+  std::string kernel, arch;
+  std::vector<record::Record> records;  ///< at least one
+};
+/// Every record whose problem the filter selects, by kernel and architecture, including failed, pruned and finals
+/// records. Throws as winners_of does.
+std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& store, const WinnerFilter& filter,
+                                                std::vector<std::string>& warnings);
+
+/// A text that is equal for records of one kernel, problem and kind of device.
+std::string group_of(const record::Record& record);
 
 using record::bindings_json;
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/store/merge.hpp"
+#include "core/store/bundle.hpp"
 
 namespace xtune::store {
 

@@ -1,6 +1,4 @@
 // Differences between a stored record's key and today's.
-#include "core/record/spec_fit.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -9,7 +9,6 @@
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/export.hpp"
-#include "core/store/measurements.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
 #include "unit/store/store_files.hpp"

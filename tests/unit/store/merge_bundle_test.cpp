@@ -6,7 +6,6 @@
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/bundle.hpp"
-#include "core/store/merge.hpp"
 #include "core/store/upkeep.hpp"
 #include "system/files.hpp"
 #include "unit/store/store_files.hpp"

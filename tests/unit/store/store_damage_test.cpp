@@ -7,7 +7,7 @@
 #include "base/hash.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_check.hpp"
-#include "core/store/merge.hpp"
+#include "core/store/bundle.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
 #include "system/files.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/store/merge.hpp"
+#include "core/store/bundle.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
 #include "support/text.hpp"

@@ -8,7 +8,6 @@
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/bundle.hpp"
-#include "core/store/merge.hpp"
 #include "core/store/upkeep.hpp"
 #include "fakes/environment_variable.hpp"
 #include "fakes/io_error.hpp"
