@@ -25,7 +25,7 @@ namespace xtune::store {
 
 using ConfigOrder = std::vector<const StoredConfig*>;
 
-/// Access to a row for rankings (core/record/ranking.hpp).
+/// Access to a row for rankings (core/record/best.hpp).
 struct ConfigAccess {
   using Item = const StoredConfig*;
   static record::RankFacts facts(Item config);
