@@ -282,7 +282,6 @@ MARKDOWN_COLUMNS = 120
 LARGE_TYPES = {
     "include/xtune/tunable.hpp Tunable": (73, 1),  # a builder: a method for each thing that a spec can say
     "src/core/build/source_closure.cpp ClosureReader": (9, 19),
-    "src/core/resolve/resolve_state.hpp CandidateResolver::State": (23, 27),
 }
 
 # Words of text that people read (messages, comments, documents), and what to write instead.

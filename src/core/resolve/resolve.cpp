@@ -6,8 +6,10 @@
 #include "base/named.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/source_cursor.hpp"
+#include "core/build/step_limits.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/value.hpp"
+#include "core/spec/process_spec.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {
@@ -18,41 +20,6 @@ namespace {
   throw Error(ErrorKind::invalid_spec, spec::to_string(at) + ": " + message);
 }
 
-std::vector<spec::CompiledText> compile_expressions(const std::vector<spec::Text>& texts) {
-  std::vector<spec::CompiledText> result;
-  for (const spec::Text& text : texts) result.push_back(spec::CompiledText::expression(text));
-  return result;
-}
-
-TensorMapTexts compile_map(const spec::ArgSpec& argument, const spec::ArgSpec& of) {
-  const spec::TensorMapSpec& map = *argument.map;
-  const auto one = [](const std::optional<spec::Text>& text) {
-    return text ? std::optional(spec::CompiledText::expression(*text)) : std::nullopt;
-  };
-  return {&argument,
-          &of,
-          compile_expressions(of.shape),
-          compile_expressions(map.box),
-          compile_expressions(map.shape),
-          compile_expressions(map.strides),
-          compile_expressions(map.element_strides),
-          one(map.swizzle),
-          one(map.l2_promotion),
-          one(map.interleave)};
-}
-
-void add_templates(std::vector<spec::CompiledText>& to, const std::vector<spec::Text>& texts) {
-  for (const spec::Text& text : texts) to.push_back(spec::CompiledText::template_text(text));
-}
-
-std::vector<spec::CompiledText> compile_options(const spec::KernelSpec& kernel, const std::string& backend) {
-  std::vector<spec::CompiledText> options;
-  add_templates(options, kernel.options);
-  if (const auto own = kernel.backend_options.find(backend); own != kernel.backend_options.end())
-    add_templates(options, own->second);
-  return options;
-}
-
 spec::SourceText source_of(const spec::Spec& spec, const std::filesystem::path& path) {
   spec::SourceText source = spec::read_source(spec, path);
   source.text = build::without_byte_order_mark(source.text);
@@ -61,26 +28,12 @@ spec::SourceText source_of(const spec::Spec& spec, const std::filesystem::path& 
 
 }  // namespace
 
-CompiledLaunch compile_launch(const spec::LaunchSpec& spec) {
-  CompiledLaunch launch{
-      compile_expressions(spec.grid), compile_expressions(spec.block), compile_expressions(spec.cluster), {}};
-  if (spec.shared) launch.shared = spec::CompiledText::expression(*spec.shared);
-  return launch;
-}
-
 CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_,
                                 device::DeviceInfo device_, std::string arch_, std::string toolchain_, bool sanitize_)
-    : spec(spec_),
-      space(space_),
-      problem(std::move(problem_)),
-      device(std::move(device_)),
+    : SpecTexts(spec_, space_, std::move(problem_), std::move(device_)),
       arch(std::move(arch_)),
       toolchain(std::move(toolchain_)),
-      sanitize(sanitize_),
-      constants(device::device_facts(device)) {
-  for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
-  args = spec.args;
-  for (spec::ArgSpec& argument : args) argument.dtype = dtype_of(argument, problem);
+      sanitize(sanitize_) {
   if (!spec.kernel.source.empty()) sources.tuned = source_of(spec, spec.kernel.source);
   if (spec.process) {
     build::KeyedFiles files;
@@ -97,37 +50,6 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
     sources.reference = reference.source.empty() || reference.source == spec.kernel.source
                             ? sources.tuned
                             : source_of(spec, reference.source);
-  steps = compile_steps(spec);
-  options = compile_options(spec.kernel, device.backend);
-  if (reference.options.empty())
-    reference_options = options;
-  else
-    add_templates(reference_options, reference.options);
-  for (const auto& [name, value] : spec.kernel.defines) defines.push_back(spec::CompiledText::template_text(value));
-  for (const spec::ArgSpec& argument : args) {
-    if (argument.kind == spec::ArgKind::scalar && argument.value)
-      scalar_values.push_back({&argument, spec::CompiledText::expression(*argument.value)});
-    if (argument.role == spec::ArgRole::scratch)
-      buffers.scratch.push_back({&argument, compile_expressions(argument.shape)});
-    if (argument.map) buffers.maps.push_back(compile_map(argument, *base::find_named(args, argument.map->of)));
-    if (argument.kind == spec::ArgKind::constant)
-      variables.push_back({&argument, argument.symbol
-                                          ? spec::CompiledText::template_text(*argument.symbol)
-                                          : spec::CompiledText::template_text({argument.name, argument.at})});
-  }
-  reference_launch = reference.launch ? compile_launch(*reference.launch) : steps.front().launch;
-}
-
-space::Lookup CandidateResolver::State::lookup(const space::Config& config) const {
-  return [this, &config](std::string_view name) -> const Value* {
-    const std::vector<space::Parameter>& parameters = space.parameters();
-    const space::Parameter* const parameter = base::find_named(parameters, name);
-    return parameter ? &config.at(static_cast<std::size_t>(parameter - parameters.data())) : constant(name);
-  };
-}
-
-const Value* CandidateResolver::State::constant(std::string_view name) const {
-  return space::find_value(constants, name);
 }
 
 build::CompileRequest CandidateResolver::State::request(const space::Config& config,
@@ -164,6 +86,24 @@ Bindings CandidateResolver::bindings(const space::Config& config) const {
   return result;
 }
 
+/// A text without a value is replaced by its error, as in the requests of kernels; the call then rejects it.
+build::CompileRequest CandidateResolver::State::program_request(const space::Config& config) const {
+  const spec::ProcessSpec& process = *spec.process;
+  build::CompileRequest request;
+  request.source_name = spec.path.string();
+  request.source = sources.tuned.text;
+  request.folder = process.folder.string();
+  request.entry = "program";
+  try {
+    request.options = call_texts(process.build, config);
+    for (const auto& [name, word] : process.build_env) request.defines.emplace_back(name, call_text(word, config));
+  } catch (const NoValue& failure) {
+    request.options = {"(" + failure.complaint + ")"};
+  }
+  request.arch = arch;
+  return request;
+}
+
 build::CompileRequest CandidateResolver::compile_request(const space::Config& config) const {
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
   build::CompileRequest request = state_->request(config, state_->sources.tuned);
@@ -178,10 +118,6 @@ build::CompileRequest CandidateResolver::compile_request(const space::Config& co
   for (const ArgumentText& variable : state_->variables)
     request.variables.push_back(state_->expanded(variable.text, config));
   return state_->keyed(std::move(request));
-}
-
-build::CompileRequest CandidateResolver::State::bare_reference_request(const space::Config& config) const {
-  return request(config, sources.reference);
 }
 
 space::Config CandidateResolver::reference_config() const {
@@ -226,7 +162,7 @@ build::CompileRequest CandidateResolver::reference_request() const {
   const spec::ReferenceSpec& reference = state_->spec.validate.reference;
   const space::Config config = reference_config();
   if (reference.config) return compile_request(config);
-  build::CompileRequest request = state_->bare_reference_request(config);
+  build::CompileRequest request = state_->request(config, state_->sources.reference);
   request.entry = reference.name;
   const space::Lookup names = state_->lookup(config);
   for (const spec::CompiledText& option : state_->reference_options) request.options.push_back(option.expand(names));
@@ -255,6 +191,42 @@ device::LaunchPlan CandidateResolver::reference_launch() const {
   } catch (const build::CandidateFailure& failure) {
     fail_at(state_->spec.validate.reference.at, std::string("the reference's launch: ") + failure.what());
   }
+}
+
+device::LaunchPlan CandidateResolver::launch(const space::Config& config) const {
+  device::LaunchPlan plan;
+  if (state_->spec.process) {
+    plan.call = state_->program_call(config);
+    return plan;
+  }
+  state_->check_templates(config);
+  scratch(config);
+  tensor_maps(config);
+  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
+  std::vector<std::string> entries;
+  for (const CompiledStep* const own : steps_at(state_->steps, state_->lookup(config))) {
+    device::Step step;
+    const std::string entry = state_->expanded(own->entry, config);
+    step.kernel = number_of(entry, entries);
+    step.arguments = own->arguments;
+    if (own->number > 0) step.name = fmt::format("step {} '{}'", own->number, entry);
+    try {
+      step.launch = state_->resolve(own->launch, config);
+    } catch (const NoValue& failure) {
+      throw NoValue(failure.at, step.named(failure.complaint));
+    }
+    plan.steps.push_back(std::move(step));
+  }
+  if (plan.steps.empty())
+    throw build::CandidateFailure(Outcome::rejected,
+                                  "no step is left: `when` is false for all of [[steps]]; add a constraint to "
+                                  "[space] that excludes such configurations");
+  return plan;
+}
+
+std::optional<std::string> CandidateResolver::limit_violation(const device::LaunchPlan& launch,
+                                                              const build::Artifact* artifact) const {
+  return build::forbidden(launch, artifact, state_->device);
 }
 
 std::vector<measure::ScalarArgument> CandidateResolver::scalars(const space::Config& config) const {
@@ -354,6 +326,13 @@ std::vector<std::pair<std::string, validate::ToleranceRule>> CandidateResolver::
   for (const spec::ArgSpec& argument : state_->spec.args)
     if (spec::is_output(argument.role)) result.emplace_back(argument.name, rule);
   return result;
+}
+
+std::vector<std::string> CandidateResolver::check_command() const {
+  std::vector<std::string> words;
+  for (const spec::Text& word : state_->spec.validate.check)
+    words.push_back(spec::expand(word, [this](std::string_view name) { return state_->constant(name); }));
+  return words;
 }
 
 }  // namespace xtune::resolve

@@ -2,20 +2,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <random>
 #include <set>
 
 #include "base/hash.hpp"
 #include "base/named.hpp"
-#include "core/build/cache.hpp"
 #include "core/build/environment.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/build/system_headers.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve_state.hpp"
+#include "core/spec/process_spec.hpp"
 #include "core/spec/section.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
@@ -28,42 +25,6 @@ namespace {
 std::string short_file_digest(const std::filesystem::path& path, build::KeyedFiles& files) {
   build::key_file(path, files);
   return "sha256:" + files.files.back().sha256.substr(0, 32);
-}
-
-// The manifest of a program's sources has been read already. This adds the files that its options include by force, and
-// other files that its words name.
-build::SourceClosure program_closure(const build::CompileRequest& request, const std::vector<build::NamedFile>& named) {
-  const build::IncludeOptions extra = build::include_options(request.options);
-  build::CompileRequest whole;
-  whole.source_name = request.source_name;
-  whole.source = request.source;
-  whole.include_dirs = request.include_dirs;
-  whole.include_dirs.insert(whole.include_dirs.end(), extra.folders.begin(), extra.folders.end());
-  for (const std::string& file : extra.forced) whole.source += "\n#include \"" + file + "\"\n";
-  build::SourceClosure closure = build::source_closure(whole);
-  std::set<std::filesystem::path> known;
-  std::error_code failed;
-  for (const build::KeyedFile& file : closure.keyed.files)
-    known.insert(std::filesystem::weakly_canonical(file.path, failed));
-  std::vector<std::string> lines;
-  for (const build::NamedFile& file : named) {
-    if (!known.insert(std::filesystem::weakly_canonical(file.path, failed)).second) continue;
-    build::key_file(file.path, closure.keyed);
-    lines.push_back("named file " + closure.keyed.files.back().sha256);
-  }
-  if (!lines.empty()) closure.canonical_text += build::canonical_list(lines);
-  return closure;
-}
-
-// Strings are quoted, so that "1" differs from 1.
-std::string typed_text(const Value& value) {
-  return std::holds_alternative<std::string>(value) ? "'" + to_text(value) + "'" : to_text(value);
-}
-
-std::string key_text(const Bindings& bindings) {
-  std::vector<std::string> items;
-  for (const auto& [name, value] : bindings) items.push_back(name + "=" + typed_text(value));
-  return build::canonical_list(items);
 }
 
 std::vector<std::string> texts_of(const std::vector<spec::Text>& texts) {
@@ -232,25 +193,29 @@ bool uses_threads(const spec::Spec& spec, const device::DeviceInfo& device) {
   return build::may_use_threads(options);
 }
 
-/// The macros ("NAME body", "NAME(x) body") that have one of these names.
-std::string definitions_of(const std::set<std::string>& names, const std::vector<std::string>& macros) {
-  std::string text;
-  for (const std::string& macro : macros)
-    if (names.contains(build::any_name) || names.contains(macro.substr(0, macro.find_first_of(" ("))))
-      text += "\n" + macro;
+/// The parts of a call that affect its times and its validation.
+std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process) {
+  const auto value_text = [](const device::ProgramValue& value) {
+    return fmt::format("{}={} '{}' {} {} {}", value.name.empty() ? "time" : value.name, static_cast<int>(value.form),
+                       value.where, value.file, value.unit, value.row);
+  };
+  std::vector<std::string> variables, values{value_text(call.time)};
+  std::map<std::string, std::string> set =
+      build::set_variables({build::VariableReader::threads, build::VariableReader::loader}, process.environment);
+  for (const auto& [name, text] : call.environment) {
+    set.erase(name);
+    variables.push_back(name + "=" + text);
+  }
+  for (const auto& [name, value] : set) variables.push_back(name + "=" + device::to_call_text(value));
+  for (const device::ProgramValue& metric : call.metrics) values.push_back(value_text(metric));
+  std::string text = "call " + build::canonical_list(call.words);
+  if (!variables.empty()) text += " environment " + build::canonical_list(variables);
+  text += " values " + build::canonical_list(values);
+  if (!call.expect.empty()) text += " expect " + build::canonical_list({call.expect});
+  if (!call.check.empty()) text += " check " + build::canonical_list(call.check);
+  if (!call.request.empty()) text += " request " + build::canonical_list({call.request});
+  if (call.checks) text += " checked";
   return text;
-}
-
-bool has_compiler(const device::DeviceInfo& device, device::CompilerKind kind) {
-  const device::BackendFacts* const facts = device::find_backend_facts(device.backend);
-  return facts && facts->compiler == kind && facts->source != device::SourceKind::program;
-}
-
-/// Directories that the compiler searches by default.
-std::vector<std::string> system_dirs(const device::DeviceInfo& device) {
-  const bool searched =
-      has_compiler(device, device::CompilerKind::program) || has_compiler(device, device::CompilerKind::clang_library);
-  return searched ? build::shared_header_folders() : std::vector<std::string>();
 }
 
 /// The reference's request; `bare`, if a text of it has no value, which its compile reports.
@@ -291,36 +256,6 @@ std::string cpu_quota_part(const device::DeviceInfo& device) {
   return fmt::format("{:g}", static_cast<double>(device.cpu_quota_milli) / 1000);
 }
 
-CandidateResolver::State::ReadSource CandidateResolver::State::read(const build::CompileRequest& request) {
-  const build::IncludeOptions paths = build::include_options(request.options);
-  std::string id = request.source_name + "\n";
-  for (const auto& each : {paths.folders, paths.quoted, paths.forced}) id += build::canonical_list(each);
-  // Any option may name a file.
-  if (!spec.process)
-    for (const std::string& option : request.options)
-      if (option.find_first_of("/@=,") != std::string::npos || !option.starts_with("-")) id += "\n" + option;
-  std::vector<std::string> macros = paths.macros;
-  for (const auto& [name, value] : request.defines) macros.push_back(name + " " + value);
-  const std::lock_guard lock(mutex);
-  std::vector<build::NamedFile> named;
-  if (spec.process) named = files_of_call(request.options);
-  for (const build::NamedFile& file : named) id += "\n" + file.path.string();
-  const auto whole_id = [&] {
-    const auto names = computing.find(id);
-    return names == computing.end() ? id : id + definitions_of(names->second, macros);
-  };
-  if (const auto known = read_sources.find(whole_id()); known != read_sources.end()) return known->second;
-  build::SourceClosure closure =
-      spec.process ? program_closure(request, named)
-                   : build::compile_closure(
-                         request, {system_dirs(device), has_compiler(device, device::CompilerKind::program)}, scanned);
-  ReadSource found{base::sha256(closure.canonical_text),
-                   std::make_shared<const build::KeyedFiles>(std::move(closure.keyed))};
-  // A definition may use names that had no effect before: files found through it depend on those names as well.
-  if (closure.computes) computing[id].merge(closure.computed_by);
-  return read_sources[whole_id()] = std::move(found);
-}
-
 const CandidateResolver::ReferenceValues& CandidateResolver::reference_values() const {
   {
     const std::lock_guard lock(state_->mutex);
@@ -339,7 +274,7 @@ const CandidateResolver::ReferenceValues& CandidateResolver::reference_values() 
         add(spec::CompiledText::expression(text));
   } else if (reference.kind == spec::ReferenceSpec::Kind::kernel && !reference.config) {
     const space::Config config = reference_config();
-    build::CompileRequest request = state_->bare_reference_request(config);
+    build::CompileRequest request = state_->request(config, state_->sources.reference);
     for (const spec::CompiledText& option : state_->reference_options)
       request.options.push_back(state_->expanded(option, config));
     std::set<std::string> words;
@@ -391,7 +326,7 @@ std::vector<std::size_t> CandidateResolver::reference_constants() const {
   const space::Config config = reference_config();
   const bool same = has_source_of_kernel(state_->spec);
   build::SourceClosure closure;
-  if (!same) closure = build::compile_closure(state_->bare_reference_request(config));
+  if (!same) closure = build::compile_closure(state_->request(config, state_->sources.reference));
   const auto named = [&](const std::string& identifier) {
     return std::any_of(closure.files.begin(), closure.files.end(),
                        [&](const build::SourceScan& file) { return file.words.contains(identifier); });
@@ -399,110 +334,6 @@ std::vector<std::size_t> CandidateResolver::reference_constants() const {
   for (std::size_t i = 0; i < variables.size(); ++i)
     if (same || named(build::unqualified_name(state_->expanded(variables[i].text, config)))) found.push_back(i);
   return found;
-}
-
-build::CompileRequest CandidateResolver::State::keyed(build::CompileRequest request) {
-  static const std::string this_run = std::to_string(std::random_device()()) + std::to_string(std::random_device()());
-  request.files = read(request).files;
-  // A program's build is described by its spec, which workers do not have.
-  if (spec.process) {
-    build::KeyedFiles all = *program.keyed;
-    all.add(*request.files);
-    request.files = std::make_shared<const build::KeyedFiles>(std::move(all));
-    return request;
-  }
-  request.toolchain = toolchain;
-  request.base_key = build::key_of(build::artifact_key_parts(request, device.backend, toolchain, read(request).digest));
-  request.run = this_run;
-  const std::lock_guard lock(mutex);
-  for (const build::ManifestNow& known : manifests.of(device.backend, request.source_name))
-    request.known_manifests.push_back(known.manifest);
-  return request;
-}
-
-std::vector<build::ManifestNow>& KnownManifests::of(const std::string& backend, const std::string& source_name) {
-  const auto [found, is_new] = by_source.try_emplace(source_name);
-  if (is_new && !store.empty())
-    for (const build::Manifest& manifest : build::stored_manifests(store, backend, source_name))
-      found->second.push_back(build::contents_of(manifest, source_name));
-  return found->second;
-}
-
-std::string KnownManifests::digest_of_stored(const build::CompileRequest& request) {
-  const std::vector<build::ManifestNow>& known = by_source[request.source_name];
-  const auto is_there = [this, &request](const std::string& digest) {
-    std::error_code failed;
-    const std::string key = build::key_with_reads(request.base_key, digest);
-    return build::is_artifact_key(key) &&
-           std::filesystem::exists(build::ArtifactCache(store).entry_path(key, "json"), failed);
-  };
-  if (known.empty()) return {};
-  for (const build::ManifestNow& each : known)
-    if (is_there(each.digest)) return each.digest;
-  return is_there("") ? "" : known.front().digest;
-}
-
-std::vector<std::string> CandidateResolver::artifact_keys(const build::CompileRequest& request) const {
-  const std::string base = build::key_of(
-      build::artifact_key_parts(request, state_->device.backend, state_->toolchain, state_->read(request).digest));
-  const std::lock_guard lock(state_->mutex);
-  return build::possible_keys(base, state_->manifests.of(state_->device.backend, request.source_name));
-}
-
-void CandidateResolver::learn(const build::CompileRequest& request, const build::Manifest& manifest,
-                              bool of_reference) const {
-  const std::lock_guard lock(state_->mutex);
-  std::vector<build::ManifestNow>& known = state_->manifests.of(state_->device.backend, request.source_name);
-  build::ManifestNow now = build::contents_of(manifest, request.source_name);
-  if (of_reference) {
-    state_->of_reference.set_reads(now.digest, state_->constant_parts);
-  }
-  if (manifest.empty()) return;
-  std::erase_if(known, [&](const build::ManifestNow& each) { return each.manifest == manifest; });
-  known.insert(known.begin(), std::move(now));
-  if (known.size() > build::max_manifests) known.pop_back();
-}
-
-bool CandidateResolver::reference_changed() const {
-  const std::lock_guard lock(state_->mutex);
-  return state_->of_reference.changes > 0;
-}
-
-void CandidateResolver::throw_if_data_changed() const {
-  const std::lock_guard lock(state_->mutex);
-  try {
-    build::settle(state_->data_files);
-  } catch (const Error& error) {
-    if (!state_->spec.process || error.kind() != ErrorKind::io) throw;
-    throw Error(error.kind(), std::string(error.what()) +
-                                  ". A file that the program or its check writes is to be listed in [process] outputs, "
-                                  "or named with {tmp}");
-  }
-}
-
-std::string CandidateResolver::State::runtime_part(const space::Config& config) const {
-  Bindings launch_only;
-  const std::vector<space::Parameter>& parameters = space.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    if (!parameters[i].compile_time) launch_only.emplace(parameters[i].name, config.at(i));
-  return key_text(launch_only);
-}
-
-std::string CandidateResolver::State::scalars_part(const space::Config& config) const {
-  const space::Lookup names = lookup(config);
-  std::vector<std::string> texts;
-  for (const auto& [scalar, scalar_value] : scalar_values) {
-    const spec::ArgSpec& argument = *scalar;
-    std::string value;
-    try {
-      value = valued(scalar_value, config,
-                     [&](const spec::CompiledText& text) { return typed_text(text.evaluate(names)); });
-    } catch (const NoValue& failure) {
-      value = "(" + failure.complaint + ")";
-    }
-    texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
-  }
-  return build::canonical_list(texts);
 }
 
 std::string CandidateResolver::launch_part(const space::Config& config) const {
@@ -573,7 +404,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
     } else if (spec.validate.reference.kind == spec::ReferenceSpec::Kind::kernel) {
       // Its options determine what is included, and need not have a value.
       const space::Config own = reference_config();
-      build::CompileRequest request = state_->bare_reference_request(own);
+      build::CompileRequest request = state_->request(own, state_->sources.reference);
       for (const spec::CompiledText& option : state_->reference_options)
         request.options.push_back(state_->expanded(option, own));
       reference_digest = digest_with_reads(request);

@@ -13,6 +13,7 @@
 #include "core/build/manifest.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
@@ -85,13 +86,10 @@ struct CompiledStep {
   std::optional<std::vector<std::size_t>> arguments;  ///< as device::Step
   std::vector<std::string> argument_names;            ///< of `arguments`
 };
-CompiledLaunch compile_launch(const spec::LaunchSpec& spec);
 
 /// "N // 128 = 0"; only the value where the text is the value itself.
 std::string text_and_value(const std::string& text, const std::string& value);
 
-// resolve_steps.cpp
-std::vector<CompiledStep> compile_steps(const spec::Spec& spec);
 /// The steps whose condition is true for a configuration's names, or has no value.
 std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps, const space::Lookup& names);
 /// The number of the entry among those so far, to which it is added if it is new.
@@ -107,9 +105,12 @@ struct NamedContents {
   std::map<std::string, std::string> in_path{};                 ///< programs by their bare names; empty: not found
 };
 
-// Sources (resolve_sources.cpp) and calls (resolve_program.cpp) for keys.
+/// The names with their values, for keys.
+std::string key_text(const Bindings& bindings);
+/// The sources' part in the key of a program's build.
 std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles& files);
-std::string call_key_text(const device::ProgramCall& call, const spec::ProcessSpec& process);
+/// Whether kernels for the device are compiled by a compiler of this kind.
+bool has_compiler(const device::DeviceInfo& device, device::CompilerKind kind);
 
 /// What earlier compiles read besides the files that sources show.
 struct KnownManifests {
@@ -122,9 +123,9 @@ struct KnownManifests {
   std::string digest_of_stored(const build::CompileRequest& request);
 };
 
-struct CandidateResolver::State {
-  State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_,
-        std::string arch_, std::string toolchain_, bool sanitize_);
+/// The texts of a spec for one problem and device, parsed, and their values for configurations.
+struct SpecTexts {
+  SpecTexts(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_);
 
   /// Parameters of config first, then constants. Does not own config.
   space::Lookup lookup(const space::Config& config) const;
@@ -145,6 +146,8 @@ struct CandidateResolver::State {
                            const spec::Location& at, const std::string& complaint, Limit limit = Limit::none) const;
   /// The template text's expansion, or the error.
   std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
+  Value value_of(const spec::CompiledText& text, const space::Config& config) const;
+  std::int64_t integer_of(const spec::CompiledText& text, const space::Config& config) const;
   measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;
   /// Throws NoValue if a step's condition or entry, an option or a define has no value for this configuration.
   void check_templates(const space::Config& config) const;
@@ -153,16 +156,33 @@ struct CandidateResolver::State {
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
 
-  // resolve_program.cpp: for a spec with [process].
-  build::CompileRequest program_request(const space::Config& config) const;
+  // For a spec with [process].
   /// Throws NoValue.
   device::ProgramCall program_call(const space::Config& config) const;
   std::vector<std::string> call_texts(const spec::ProcessCommand& command, const space::Config& config) const;
   std::string call_text(const spec::CommandWord& word, const space::Config& config) const;
-  template <class Use>
-  void each_word(const std::vector<const spec::CommandWord*>& words, const space::Config& config, const Use& use) const;
 
-  // resolve_named.cpp; all except the last need the mutex.
+  const spec::Spec& spec;
+  const space::Space& space;
+  const Bindings problem;
+  const device::DeviceInfo device;
+  Bindings constants;               ///< the problem and "device.*"
+  std::vector<spec::ArgSpec> args;  ///< the spec's, with the types that they have in this problem
+
+  // In the order of the spec; scalars without the other arguments.
+  std::vector<CompiledStep> steps;
+  std::vector<spec::CompiledText> options, reference_options, defines;
+  ArgumentTexts scalar_values, variables;
+  BufferTexts buffers;
+  CompiledLaunch reference_launch;
+};
+
+/// The texts, and what was read for keys.
+struct CandidateResolver::State : SpecTexts {
+  State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_,
+        std::string arch_, std::string toolchain_, bool sanitize_);
+
+  // All except the last need the mutex.
   /// The files that the words of a call or a build name, without those that the spec's commands write, and only if they
   /// existed at first use: a file that appears during the run is made by the run.
   std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts);
@@ -173,9 +193,9 @@ struct CandidateResolver::State {
   /// it names only files that the artifact's key describes.
   std::string call_files_text(const device::ProgramCall& call);
 
-  /// All but entry, options and variables; the second for the reference's kernel.
+  /// All but entry, options and variables.
   build::CompileRequest request(const space::Config& config, const spec::SourceText& from) const;
-  build::CompileRequest bare_reference_request(const space::Config& config) const;
+  build::CompileRequest program_request(const space::Config& config) const;
   /// Everything the request's source includes; read once for each set of directories, and for each set of definitions
   /// if #include MACRO depends on them.
   struct ReadSource {
@@ -186,23 +206,9 @@ struct CandidateResolver::State {
   /// Adds to a request the files and the toolchain that its key describes.
   build::CompileRequest keyed(build::CompileRequest request);
 
-  const spec::Spec& spec;
-  const space::Space& space;
-  const Bindings problem;
-  const device::DeviceInfo device;
   const std::string arch, toolchain;
   const bool sanitize;
-  Bindings constants;  ///< the problem and "device.*"
   Sources sources;
-  std::vector<spec::ArgSpec> args;  ///< the spec's, with the types that they have in this problem
-
-  // The spec's texts, parsed, in the order of the spec; scalars without the other arguments.
-  std::vector<CompiledStep> steps;
-  std::vector<spec::CompiledText> options, reference_options, defines;
-  ArgumentTexts scalar_values, variables;
-  BufferTexts buffers;
-  CompiledLaunch reference_launch;
-
   ProgramFiles program;
   std::mutex mutex;                                ///< guards the members below, which are set at first use
   std::map<std::string, ReadSource> read_sources;  ///< by source path, directories, options that name files

@@ -1,8 +1,10 @@
-// Tensor maps of a configuration, judged by the limits of the driver before anything compiles.
+// Scratch buffers and tensor maps of a configuration, judged by the limits of the driver before anything compiles.
 #include <fmt/core.h>
 
+#include "base/text.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/validate/inputs.hpp"
+#include "system/machine.hpp"
 
 namespace xtune::resolve {
 
@@ -82,10 +84,7 @@ std::vector<const spec::CompiledText*> TensorMapTexts::words() const {
 
 std::vector<measure::TensorMap> CandidateResolver::tensor_maps(const space::Config& config) const {
   std::vector<measure::TensorMap> result;
-  const space::Lookup names = state_->lookup(config);
-  const Number number = [&](const spec::CompiledText& text) {
-    return state_->valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(names); });
-  };
+  const Number number = [&](const spec::CompiledText& text) { return state_->integer_of(text, config); };
   for (const TensorMapTexts& texts : state_->buffers.maps) {
     const spec::ArgSpec& argument = *texts.argument;
     const std::vector<std::int64_t> buffer = numbers(texts.buffer_shape, number);
@@ -100,6 +99,37 @@ std::vector<measure::TensorMap> CandidateResolver::tensor_maps(const space::Conf
     if (const auto lack = measure::lack_of_tensor_maps(state_->device))
       throw build::CandidateFailure(Outcome::rejected, fmt::format("tensor map '{}': {}", argument.name, *lack));
     result.push_back(std::move(map));
+  }
+  return result;
+}
+
+std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Config& config) const {
+  std::vector<validate::ArgumentLayout> result;
+  const std::int64_t memory_bytes = state_->device.memory_bytes;
+  const std::uint64_t limit =
+      memory_bytes > 0 ? static_cast<std::uint64_t>(memory_bytes) : system::machine_memory_bytes();
+  for (const ScratchTexts& texts : state_->buffers.scratch) {
+    const spec::ArgSpec& argument = *texts.argument;
+    validate::ArgumentLayout layout{
+        argument.name, argument.role, argument.dtype, {}, argument.fill, {}, spec::to_string(argument.at)};
+    for (const spec::CompiledText& text : texts.shape) {
+      const std::int64_t extent = state_->integer_of(text, config);
+      if (extent <= 0)
+        state_->reject({&text}, config, text.source().at,
+                       fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1", argument.name,
+                                   text.source().text, extent));
+      layout.shape.push_back(static_cast<std::uint64_t>(extent));
+    }
+    if (limit > 0 && layout.bytes() > limit) {
+      std::vector<const spec::CompiledText*> extents;
+      for (const spec::CompiledText& text : texts.shape) extents.push_back(&text);
+      const spec::Location& at = texts.shape.front().source().at;
+      const std::string complaint = fmt::format("scratch buffer '{}': {} takes {}, and the device has {}",
+                                                argument.name, validate::describe(argument.dtype, layout.shape),
+                                                base::human_bytes(layout.bytes()), base::human_bytes(limit));
+      state_->reject(extents, config, at, complaint, SpecTexts::Limit::of_device);
+    }
+    result.push_back(std::move(layout));
   }
   return result;
 }
