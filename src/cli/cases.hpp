@@ -10,7 +10,6 @@
 #include "cli/output.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/objective.hpp"
-#include "core/record/spec_fit.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/suite.hpp"
 #include "core/store/bundle.hpp"

@@ -7,7 +7,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "core/build/checked_compile.hpp"
+#include "core/build/manifest.hpp"
 #include "core/build/shortage.hpp"
 #include "dispatch/selector.hpp"
 #include "xtune/error.hpp"

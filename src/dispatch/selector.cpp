@@ -31,7 +31,7 @@ build::Manifest manifest_of(const std::string& key, const std::filesystem::path&
   if (!store.empty()) manifest = build::ArtifactCache(store).manifest(key);
   if (!manifest.empty() || !bundle || bundle->metadata(key).empty()) return manifest;
   try {
-    return build::artifact_manifest(key, bundle->metadata(key));
+    return build::read_metadata(key, bundle->metadata(key)).artifact.manifest;
   } catch (const Error&) {  // damaged
     return {};
   }

@@ -20,7 +20,7 @@
 #include "core/build/keyed_files.hpp"
 #include "core/record/record.hpp"
 #include "core/spec/section.hpp"
-#include "system/write_signals.hpp"
+#include "system/descriptor.hpp"
 
 namespace xtune::ipc {
 namespace {

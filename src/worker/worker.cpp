@@ -26,7 +26,7 @@
 #include "backends/host/backend.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/build/checked_compile.hpp"
+#include "core/build/manifest.hpp"
 #include "core/device/backend_facts.hpp"
 #include "ipc/protocol.hpp"
 #include "system/clock.hpp"

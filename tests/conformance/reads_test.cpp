@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/build/checked_compile.hpp"
+#include "core/build/manifest.hpp"
 #include "core/resolve/resolve.hpp"
 #include "fakes/environment_variable.hpp"
 #include "suite.hpp"

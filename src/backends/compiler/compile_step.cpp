@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
-#include "core/build/compiler_log.hpp"
+#include "core/build/compile_hint.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/shortage.hpp"
 #include "system/files.hpp"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "backends/compiler/files_read.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/hip_headers.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
@@ -15,9 +16,8 @@
 #include "backends/runtime_files.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
-#include "core/build/dependency_rule.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/build/system_headers.hpp"
-#include "core/build/tool_files.hpp"
 #include "core/device/backend_facts.hpp"
 #include "system/dynamic_library.hpp"
 #include "system/files.hpp"
@@ -191,7 +191,7 @@ class HiprtcToolchain final : public build::Toolchain {
   /// temporary directory.
   std::optional<build::FilesRead> files_read(const std::string& list) const {
     std::error_code failed;
-    auto files = build::files_of_rule(list, std::filesystem::path(list).parent_path());
+    auto files = compiler::files_of_rule(list, std::filesystem::path(list).parent_path());
     if (!files) return std::nullopt;
     const auto temporary = std::filesystem::weakly_canonical(std::filesystem::temp_directory_path(failed), failed);
     std::erase_if(*files, [&](const std::string& file) {
@@ -199,7 +199,7 @@ class HiprtcToolchain final : public build::Toolchain {
       return !path.empty() && path.begin()->string().starts_with("comgr-");
     });
     std::erase_if(*files, build::is_system_header_path);
-    return build::FilesRead{build::files_outside(std::move(*files), own_folders_), {}};
+    return build::FilesRead{compiler::files_outside(std::move(*files), own_folders_), {}};
   }
 
   gpu::CompilerApi api_;

@@ -8,11 +8,9 @@
 #include <mutex>
 #include <sstream>
 
-#include "backends/compiler/ask_compiler.hpp"
-#include "backends/compiler/compile_step.hpp"
-#include "backends/compiler/compiler_parts.hpp"
-#include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
+#include "backends/compiler/compile_step.hpp"
+#include "backends/compiler/files_read.hpp"
 #include "backends/compiler/precompiled_header.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/hip/toolchain.hpp"
@@ -20,7 +18,6 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
-#include "core/build/dependency_rule.hpp"
 #include "core/build/hip_places.hpp"
 #include "core/build/system_headers.hpp"
 #include "core/device/backend_facts.hpp"
@@ -262,7 +259,7 @@ class ClangToolchain final : public build::Toolchain {
   /// Unset: the compiler has written no list. header: the file with HIP's headers.
   std::optional<build::FilesRead> files_read(const build::CompileRequest& request, const Arguments& flags,
                                              const fs::path& work, const fs::path& header) {
-    auto files = build::files_of_rule(work / "read", work);
+    auto files = compiler::files_of_rule(work / "read", work);
     if (!files) return std::nullopt;
     std::erase_if(*files, build::is_system_header_path);
     std::call_once(once_, [this] {
@@ -275,7 +272,7 @@ class ClangToolchain final : public build::Toolchain {
     compiler::OwnFiles own{std::move(folders), rocm_folders(clang_.hip_root), parts()};
     own.library_folders.push_back(clang_.device_libraries.string());
     own.library_folders.push_back(work.string());
-    compiler::ListedFiles listed{build::files_outside(std::move(*files), own.header_folders), {}};
+    compiler::ListedFiles listed{compiler::files_outside(std::move(*files), own.header_folders), {}};
     return compiler::files_read(clang_.path, flags, request, listed, own);
   }
 

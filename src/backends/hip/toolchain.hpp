@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
-#include "core/build/tool_files.hpp"
+#include "core/build/keyed_files.hpp"
 
 namespace xtune::hip {
 

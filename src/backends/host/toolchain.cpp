@@ -11,9 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/compiler/ask_compiler.hpp"
 #include "backends/compiler/compile_step.hpp"
-#include "backends/compiler/compiler_parts.hpp"
 #include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
@@ -24,7 +22,6 @@
 #include "backends/runtime_files.hpp"
 #include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
-#include "core/build/dependency_rule.hpp"
 #include "core/build/include_scan.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/portable_headers.hpp"
@@ -221,7 +218,7 @@ class HostToolchain final : public build::Toolchain {
     compiler::ListedFiles listed;
     try {
       // A compiler that fails writes no list.
-      listed.headers = headers_of(text.ok() ? build::files_of_rule(work.path() / "read", work.path()) : std::nullopt,
+      listed.headers = headers_of(text.ok() ? compiler::files_of_rule(work.path() / "read", work.path()) : std::nullopt,
                                   text.stdout_text, work.path());
       compiler::require_compiled(text, "", request, c.path);
       require_names(request, text);
@@ -254,11 +251,11 @@ class HostToolchain final : public build::Toolchain {
     bool lists_all = true;
     if (assembler_reads) {
       // Clang's integrated assembler does not list the files that it read.
-      const auto more = build::files_of_rule(work / "assembled", work);
+      const auto more = compiler::files_of_rule(work / "assembled", work);
       lists_all = more.has_value();
       if (more) append(listed.headers, users(*more));
     }
-    if (const auto linked = build::files_of_link(work / "linked", work))
+    if (const auto linked = compiler::files_of_link(work / "linked", work))
       listed.linked = *linked;
     else if (build::may_use_threads(request.options))  // an option may name a library
       lists_all = false;
@@ -286,7 +283,7 @@ class HostToolchain final : public build::Toolchain {
 
   /// Without the compiler's own.
   Arguments users(Arguments files) {
-    files = build::files_outside(std::move(files), own_folders());
+    files = compiler::files_outside(std::move(files), own_folders());
     std::erase_if(files, build::is_system_header_path);
     return files;
   }

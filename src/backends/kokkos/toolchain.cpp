@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "backends/compiler/compile_step.hpp"
-#include "backends/compiler/compiler_parts.hpp"
 #include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
@@ -16,7 +15,6 @@
 #include "backends/kokkos/unit_headers.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/build/dependency_rule.hpp"
 #include "core/build/preamble.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
@@ -147,14 +145,14 @@ class KokkosToolchain final : public build::Toolchain {
   std::optional<build::FilesRead> files_read(const build::CompileRequest& request, const Arguments& flags,
                                              const std::filesystem::path& work,
                                              const PrecompiledHeader::Header* header) {
-    auto files = build::files_of_rule(work / "read", work);
+    auto files = compiler::files_of_rule(work / "read", work);
     if (!files) return std::nullopt;
     std::call_once(once_, [this] { standard_folders_ = compiler::standard_folders(kokkos_.compiler); });
     std::vector<std::string> folders = standard_folders_;
     append(folders, build::include_options(kokkos_.flags.compile).folders);
     if (header) folders.push_back(header->folder.string());
     std::erase_if(*files, build::is_system_header_path);
-    compiler::ListedFiles listed{build::files_outside(std::move(*files), folders), {}};
+    compiler::ListedFiles listed{compiler::files_outside(std::move(*files), folders), {}};
     Arguments options = compiler::include_flags(request);
     append(options, flags);
     return compiler::files_read(kokkos_.compiler, options, request, listed,

@@ -8,7 +8,7 @@
 #include "backends/process/device.hpp"
 #include "backends/process/run_program.hpp"
 #include "base/text.hpp"
-#include "core/build/compiler_log.hpp"
+#include "core/build/compile_hint.hpp"
 #include "core/build/shortage.hpp"
 #include "core/device/program_call.hpp"
 #include "system/files.hpp"

@@ -1,4 +1,5 @@
-// Entries of the artifact cache: three files, of which the metadata appear last and contain the hash of the image.
+// Entries are three files, of which the metadata appear last and contain the hash of the image. Sources are compared by
+// their digests, so a store may come from another machine.
 #include "core/build/cache.hpp"
 
 #include <fcntl.h>
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
@@ -25,15 +27,6 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t longest_metadata = std::uint64_t{1} << 28;
 
-// The facts that must match the image.
-struct Metadata {
-  Artifact artifact;
-  std::string sha256;
-  std::uint64_t image_bytes = 0;
-  std::string source_sha256;
-  ArtifactSources sources;
-};
-
 SourceFile source_file_from(const Json& json) { return {json.at(0), json.at(1)}; }
 
 ArtifactSources sources_from(const Json& json) {
@@ -42,23 +35,6 @@ ArtifactSources sources_from(const Json& json) {
   for (const Json& file : json.value("files", Json::array())) sources.files.push_back(source_file_from(file));
   sources.toolchain = json.value("toolchain", "");
   return sources;
-}
-
-Metadata read_metadata(const std::string& key, std::string_view text) {
-  const auto fail = [&](const std::string& why) -> Error {
-    return {ErrorKind::io, "artifact " + base::printable(key, 80) + ": " + why};
-  };
-  try {
-    const Json json = Json::parse(text);
-    Metadata metadata{artifact_from_json(json), json.at("sha256"), json.at("image_bytes"),
-                      json.value("source_sha256", ""), sources_from(json)};
-    if (metadata.artifact.key != key) throw fail("its metadata are of another artifact");
-    if (!is_artifact_format(metadata.artifact.format))
-      throw fail("'" + base::printable(metadata.artifact.format, 20) + "' is not a format");
-    return metadata;
-  } catch (const Json::exception& error) {
-    throw fail("its metadata are damaged: " + base::json_error_text(error));
-  }
 }
 
 // One comment line each, for any text: a newline, or a backslash before one, would end or extend the comment.
@@ -90,28 +66,29 @@ bool is_artifact_format(std::string_view format) noexcept {
          format.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz") == std::string_view::npos && format != "json";
 }
 
+ArtifactMetadata read_metadata(const std::string& key, std::string_view text) {
+  const auto fail = [&](const std::string& why) -> Error {
+    return {ErrorKind::io, "artifact " + base::printable(key, 80) + ": " + why};
+  };
+  try {
+    const Json json = Json::parse(text);
+    ArtifactMetadata metadata{artifact_from_json(json), json.at("sha256"), json.at("image_bytes"),
+                              json.value("source_sha256", ""), sources_from(json)};
+    if (metadata.artifact.key != key) throw fail("its metadata are of another artifact");
+    if (!is_artifact_format(metadata.artifact.format))
+      throw fail("'" + base::printable(metadata.artifact.format, 20) + "' is not a format");
+    return metadata;
+  } catch (const Json::exception& error) {
+    throw fail("its metadata are damaged: " + base::json_error_text(error));
+  }
+}
+
 Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image) {
-  Metadata read = read_metadata(key, metadata);
+  ArtifactMetadata read = read_metadata(key, metadata);
   if (image.size() != read.image_bytes || base::sha256(image) != read.sha256)
     throw Error(ErrorKind::io, "artifact " + base::printable(key, 80) + ": its image is not the one that was stored");
   read.artifact.image = std::move(image);
   return std::move(read.artifact);
-}
-
-std::string artifact_format(const std::string& key, std::string_view metadata) {
-  return read_metadata(key, metadata).artifact.format;
-}
-
-std::string artifact_source_sha256(const std::string& key, std::string_view metadata) {
-  return read_metadata(key, metadata).source_sha256;
-}
-
-ArtifactSources artifact_sources(const std::string& key, std::string_view metadata) {
-  return read_metadata(key, metadata).sources;
-}
-
-Manifest artifact_manifest(const std::string& key, std::string_view metadata) {
-  return read_metadata(key, metadata).artifact.manifest;
 }
 
 std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256,
@@ -141,7 +118,8 @@ std::optional<Artifact> ArtifactCache::find(const std::string& key, const std::s
 Artifact ArtifactCache::read(const std::string& key) const {
   require_trusted_way(key);
   const std::string metadata = system::read_trusted_file(entry_path(key, "json"), longest_metadata);
-  return checked_artifact(key, metadata, system::read_trusted_file(entry_path(key, artifact_format(key, metadata))));
+  return checked_artifact(key, metadata,
+                          system::read_trusted_file(entry_path(key, read_metadata(key, metadata).artifact.format)));
 }
 
 // If other users can create names in a directory, a file with the right owner there proves nothing.
@@ -151,22 +129,20 @@ void ArtifactCache::require_trusted_way(const std::string& key) const {
     system::require_trusted(directory);
 }
 
+std::optional<ArtifactMetadata> ArtifactCache::metadata(const std::string& key) const try {
+  return read_metadata(key, system::read_trusted_file(entry_path(key, "json"), longest_metadata));
+} catch (const Error&) {
+  return std::nullopt;
+}
+
 std::string ArtifactCache::image_sha256(const std::string& key) const {
-  if (!is_artifact_key(key)) return {};
-  try {
-    return read_metadata(key, system::read_trusted_file(entry_path(key, "json"), longest_metadata)).sha256;
-  } catch (const Error&) {
-    return {};
-  }
+  const auto found = metadata(key);
+  return found ? found->sha256 : "";
 }
 
 Manifest ArtifactCache::manifest(const std::string& key) const {
-  if (!is_artifact_key(key)) return {};
-  try {
-    return artifact_manifest(key, system::read_trusted_file(entry_path(key, "json"), longest_metadata));
-  } catch (const Error&) {
-    return {};
-  }
+  const auto found = metadata(key);
+  return found ? found->artifact.manifest : Manifest();
 }
 
 void ArtifactCache::mark_used(const std::string& key) const noexcept try {
@@ -203,6 +179,64 @@ std::filesystem::path ArtifactCache::entry_path(const std::string& key, const st
 
 std::filesystem::path ArtifactCache::source_path(const std::string& key) const {
   return store_ / "sources" / (key + ".cu");
+}
+
+namespace {
+
+std::string name_of(const SourceFile& file) { return std::filesystem::path(file.path).filename().string(); }
+
+std::map<std::string, std::string> by_path(const std::vector<SourceFile>& files) {
+  std::map<std::string, std::string> digests;
+  for (const SourceFile& file : files) digests.emplace(file.path, file.sha256);
+  return digests;
+}
+
+/// Files in both lists with different contents.
+std::vector<std::string> changed_files(const ArtifactSources& a, const ArtifactSources& b) {
+  std::vector<std::string> changed;
+  const auto other = by_path(b.files);
+  for (const auto& [path, digest] : by_path(a.files))
+    if (const auto found = other.find(path); found != other.end() && found->second != digest) changed.push_back(path);
+  return changed;
+}
+
+bool is_other_source(const ArtifactSources& a, const ArtifactSources& b) {
+  return a.source && b.source && a.source->sha256 != b.source->sha256;
+}
+
+}  // namespace
+
+ArtifactSources sources_of(const CompileRequest& request) {
+  ArtifactSources sources;
+  // For a program this is a list of its sources, which are among the files.
+  if (request.folder.empty()) sources.source = {base::printable(request.source_name), base::sha256(request.source)};
+  if (request.files)
+    for (const KeyedFile& file : request.files->files)
+      sources.files.push_back({base::printable(file.path), file.sha256});
+  sources.toolchain = base::printable(request.toolchain);
+  return sources;
+}
+
+ArtifactSources stored_sources(const std::filesystem::path& store, const std::string& key) {
+  try {
+    const ArtifactCache cache(store);
+    return read_metadata(key, system::read_trusted_file(cache.entry_path(key, "json"))).sources;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+bool same_sources(const ArtifactSources& a, const ArtifactSources& b) {
+  return !is_other_source(a, b) && changed_files(a, b).empty();
+}
+
+std::vector<std::string> source_changes(const ArtifactSources& stored, const ArtifactSources& now) {
+  std::vector<std::string> lines;
+  if (is_other_source(stored, now)) lines.push_back("source " + name_of(*now.source) + ": changed");
+  for (const std::string& path : changed_files(stored, now)) lines.push_back("file " + path + ": changed");
+  if (!stored.toolchain.empty() && !now.toolchain.empty() && stored.toolchain != now.toolchain)
+    lines.push_back("compiler: " + stored.toolchain + " -> " + now.toolchain);
+  return lines;
 }
 
 }  // namespace xtune::build

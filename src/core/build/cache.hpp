@@ -1,36 +1,49 @@
 // The content-addressed artifact cache: <store>/artifacts/<aa>/<key>.<format> with <key>.json beside it, and
-// <store>/sources/<key>.cu.
+// <store>/sources/<key>.cu; and the sources of a stored artifact, to find out what has changed since.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/build/artifact.hpp"
-#include "core/build/artifact_sources.hpp"
 
 namespace xtune::build {
+
+/// A file at the time when the artifact's key was made: its path, printable, and the SHA-256 of its content.
+struct SourceFile {
+  std::string path, sha256;
+};
+
+struct ArtifactSources {
+  std::optional<SourceFile> source;  ///< the kernel's source; unset: a program, or metadata of an earlier version
+  std::vector<SourceFile> files;     ///< headers, and the files of a program
+  std::string toolchain;             ///< fingerprint; empty: unknown
+};
 
 /// Keys and formats become file names: 64 hex digits, and a few small letters; no other characters are allowed.
 bool is_artifact_key(std::string_view key) noexcept;
 bool is_artifact_format(std::string_view format) noexcept;
 
-/// The artifact of an entry's metadata (its .json) and image. Throws Error(io) with the reason if they do not belong to
-/// this key or to each other: another key, a format that is not a valid file name, another size or hash of the image,
-/// bad JSON.
+/// What an entry's .json contains.
+struct ArtifactMetadata {
+  Artifact artifact;   ///< without its image
+  std::string sha256;  ///< of the image
+  std::uint64_t image_bytes = 0;
+  std::string source_sha256;  ///< hash of the file in sources/; empty: not recorded, as in earlier versions
+  ArtifactSources sources;    ///< as far as they are recorded
+};
+/// Throws Error(io) with the reason if the text is not the metadata of this key: another key, a format that is not a
+/// valid file name, bad JSON.
+ArtifactMetadata read_metadata(const std::string& key, std::string_view text);
+/// The artifact of an entry's metadata and image. Throws as read_metadata, and for another size or hash of the image.
 Artifact checked_artifact(const std::string& key, std::string_view metadata, std::string image);
-/// The image's format in the metadata. Throws as checked_artifact.
-std::string artifact_format(const std::string& key, std::string_view metadata);
-/// What its compile read. Throws as checked_artifact.
-Manifest artifact_manifest(const std::string& key, std::string_view metadata);
 /// The .json of an artifact. source_sha256: hash of its file in sources/; empty: there is no such file.
 std::string artifact_metadata(const Artifact& artifact, const std::string& source_sha256 = "",
                               const ArtifactSources& sources = {});
-/// The hash of that file in the metadata; empty: not recorded, as in earlier versions. Throws as checked_artifact.
-std::string artifact_source_sha256(const std::string& key, std::string_view metadata);
-/// The sources of the artifact, as far as the metadata have them. Throws as checked_artifact.
-ArtifactSources artifact_sources(const std::string& key, std::string_view metadata);
 
 /// Any number of processes may share one cache: files are immutable and appear by atomic rename, the .json last.
 class ArtifactCache {
@@ -62,7 +75,20 @@ class ArtifactCache {
 
  private:
   void require_trusted_way(const std::string& key) const;
+  std::optional<ArtifactMetadata> metadata(const std::string& key) const;
   std::filesystem::path store_;
 };
+
+/// The sources of a request that is compiled now.
+ArtifactSources sources_of(const CompileRequest& request);
+/// The sources of the store's artifact with that key; everything is empty if there is no valid metadata.
+ArtifactSources stored_sources(const std::filesystem::path& store, const std::string& key);
+
+/// False: the kernel's source differs, or a file that both list. A file that only one of them lists is ignored, because
+/// configurations may include different files.
+bool same_sources(const ArtifactSources& a, const ArtifactSources& b);
+
+/// One line for each difference: "source k.cu: changed", "compiler: g++ 12 -> g++ 13". Empty: no difference is known.
+std::vector<std::string> source_changes(const ArtifactSources& stored, const ArtifactSources& now);
 
 }  // namespace xtune::build

@@ -1,4 +1,4 @@
-// What to do about a compiler's refusal of a kernel that another backend takes.
+// The error in a compiler's log, and what to do about a compiler's refusal of a kernel that another backend takes.
 #pragma once
 
 #include <functional>
@@ -19,5 +19,13 @@ std::string compile_hint(KernelCompiler compiler, std::string_view source, std::
 /// one. An error in a header of xtune is reported as error_in_header() has it.
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request,
                            const std::function<Artifact()>& compile);
+
+/// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
+std::string first_error(const std::string& log);
+
+/// The message of an error in a header of xtune, which begins with a path in `directory`: without the directory, and
+/// with the line of the source that the log names for the error: "xtune/hopper.cuh:48:35: error: ... (from k.cu:9:30)".
+/// Other messages as they are.
+std::string error_in_header(const std::string& message, std::string_view log, const std::string& directory);
 
 }  // namespace xtune::build

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -26,9 +25,10 @@ std::size_t end_of_argument(std::string_view text) {
 
 class Scanner : SourceCursor {
  public:
-  using SourceCursor::SourceCursor;
+  /// Adds what it finds to `found`.
+  Scanner(std::string_view source, SourceScan& found) : SourceCursor(source), found_(found) {}
 
-  SourceScan run() {
+  void run() {
     bool line_start = true;
     while (!at_end()) {
       if (skip_splice() || skip_comment()) continue;
@@ -47,7 +47,6 @@ class Scanner : SourceCursor {
       }
     }
     end_literals();
-    return std::move(found_);
   }
 
  private:
@@ -189,14 +188,10 @@ class Scanner : SourceCursor {
     return literal.substr(open + 1, close - open - 1);
   }
 
-  SourceScan found_;
+  SourceScan& found_;
   std::string literals_;  ///< those right before this place
   int conditions_ = 0;    ///< #if and the like that are open
 };
-
-}  // namespace
-
-namespace {
 
 /// Replaces single carriage returns by line feeds: they end a line for Clang, and are blanks for GCC.
 std::string with_ended_lines(std::string_view source) {
@@ -220,32 +215,14 @@ std::string with_trigraphs_replaced(std::string_view source) {
   return text;
 }
 
-template <class Item>
-void append(std::vector<Item>& to, std::vector<Item>&& more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-void add(SourceScan& found, SourceScan other) {
-  append(found.includes, std::move(other.includes));
-  found.words.merge(other.words);
-  found.computes_names = found.computes_names || other.computes_names;
-  append(found.mentioned, std::move(other.mentioned));
-  append(found.computed, std::move(other.computed));
-  append(found.probed, std::move(other.probed));
-  append(found.conditions, std::move(other.conditions));
-  append(found.macros, std::move(other.macros));
-  append(found.unknown, std::move(other.unknown));
-}
-
 }  // namespace
 
 SourceScan scan_source(std::string_view source) {
-  SourceScan found = Scanner(source).run();
+  SourceScan found;
+  Scanner(source, found).run();
   // The compiler and its language standard are not known here, so everything that any of them finds counts.
-  if (source.find('\r') != source.npos)
-    if (const std::string ended = with_ended_lines(source); ended != source) add(found, Scanner(ended).run());
-  if (source.find("??") != source.npos)
-    if (const std::string plain = with_trigraphs_replaced(source); plain != source) add(found, Scanner(plain).run());
+  for (const std::string& other : {with_ended_lines(source), with_trigraphs_replaced(source)})
+    if (other != source) Scanner(other, found).run();
   return found;
 }
 

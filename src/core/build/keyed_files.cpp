@@ -1,19 +1,29 @@
-// Of large files states are compared first, because that needs no reading; contents decide.
+// Of large files states are compared first, because that needs no reading; contents decide. Libraries are those that
+// the system's loader lists: it handles RUNPATH, LD_LIBRARY_PATH and its cache.
 #include "core/build/keyed_files.hpp"
 
+#include <elf.h>
 #include <fmt/core.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
+#include <fstream>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "system/chosen_store.hpp"
 #include "system/files.hpp"
+#include "system/trust.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
+
 namespace {
 
 constexpr std::uint64_t limit_bytes = std::uint64_t{1} << 40;
@@ -156,5 +166,134 @@ bool settle(KeyedFiles& files) {
 }
 
 void throw_if_changed(KeyedFiles files) { settle(files); }
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t large_bytes = std::uintmax_t{1} << 20;
+constexpr std::uint64_t loader_timeout_ms = 20'000;
+
+// Without version and extension. A security update of one of these must not discard every result.
+constexpr std::string_view runtime_libraries =
+    " ld-linux-aarch64 ld-linux-x86-64 libbsd libbz2 libc libcrypt libdl libedit libffi libgcc_s libicudata"
+    " libicuuc liblzma libm libmd libncurses libncursesw libnsl libpthread libresolv librt libstdc++ libtinfo"
+    " libutil libxml2 libz libzstd linux-vdso"
+    " ";
+
+bool is_of_runtime(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  return runtime_libraries.find(" " + name.substr(0, name.find(".so")) + " ") != runtime_libraries.npos;
+}
+
+/// The program interpreter of this program; empty: it is linked statically.
+std::string find_loader() {
+  std::string path;
+  const auto take = [](dl_phdr_info* program, std::size_t, void* to) {
+    for (int i = 0; i < program->dlpi_phnum; ++i)
+      if (const auto& segment = program->dlpi_phdr[i]; segment.p_type == PT_INTERP)
+        *static_cast<std::string*>(to) = reinterpret_cast<const char*>(program->dlpi_addr + segment.p_vaddr);
+    return 1;  // the first one is the program; others are its libraries
+  };
+  dl_iterate_phdr(take, &path);
+  return path;
+}
+
+/// The file with the stored digest of a file in this state; nullopt: it is not stored.
+std::optional<fs::path> digest_memory(const fs::path& path, const KeyedFile& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  if (error || bytes < large_bytes || file.recent || system::cache_disabled()) return std::nullopt;
+  const std::string id = system::read_if_there("/proc/sys/kernel/random/boot_id") + file.path + "\n" + file.state;
+  return system::place_in_default_store(fs::path("inventory") / ("digest-" + base::sha256(id).substr(0, 32)));
+}
+
+bool is_known(const ToolFiles& tool, const fs::path& path) {
+  return std::any_of(tool.files.files.begin(), tool.files.files.end(),
+                     [&](const KeyedFile& file) { return file.path == path; });
+}
+
+}  // namespace
+
+void key_remembered_file(const fs::path& path, KeyedFiles& to) {
+  KeyedFile file = look_at(path);
+  const auto memory = digest_memory(path, file);
+  std::error_code ignored;
+  if (memory && fs::exists(*memory, ignored)) try {
+      file.sha256 = system::read_trusted_file(*memory, 64);
+      if (file.sha256.size() == 64) return to.files.push_back(std::move(file));
+    } catch (const Error&) {  // not trusted: read the file
+    }
+  key_file(path, to);
+  if (memory && to.files.back().state == file.state) system::remember(*memory, to.files.back().sha256);
+}
+
+bool is_elf(const fs::path& path) {
+  char first[SELFMAG] = {};
+  std::ifstream(path, std::ios::binary).read(first, sizeof first);
+  return std::memcmp(first, ELFMAG, SELFMAG) == 0;
+}
+
+std::vector<std::string> libraries_of(const fs::path& path, const system::Environment& env, const fs::path& folder) {
+  static const std::string loader = find_loader();
+  std::vector<std::string> libraries;
+  if (loader.empty() || !is_elf(path)) return libraries;
+  system::CommandOptions options;
+  options.own_group = false;
+  options.timeout_ms = loader_timeout_ms;
+  options.env = env;
+  options.cwd = folder.string();
+  const system::CommandResult result = system::run_command({loader, "--list", fs::absolute(path).string()}, options);
+  if (!result.ok()) return libraries;
+  // "\tlibisl.so.23 => /lib/x86_64-linux-gnu/libisl.so.23 (0x00007fb6b9400000)"
+  for (const std::string_view line : base::split_lines(result.stdout_text)) {
+    const std::size_t arrow = line.find(" => "), end = line.rfind(" (0x");
+    if (arrow == line.npos || end == line.npos || end < arrow + 4) continue;
+    // A directory of LD_LIBRARY_PATH may be relative.
+    std::string library = fs::absolute(folder / line.substr(arrow + 4, end - arrow - 4)).string();
+    if (!is_of_runtime(library)) libraries.push_back(std::move(library));
+  }
+  std::sort(libraries.begin(), libraries.end());
+  return libraries;
+}
+
+void add_tool_file(const fs::path& path, ToolFiles& to) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    auto& absent = to.files.absent;
+    if (std::find(absent.begin(), absent.end(), path.string()) == absent.end()) absent.push_back(path.string());
+  } else if (!is_known(to, path)) {
+    key_remembered_file(path, to.files);
+  }
+}
+
+void add_tool(const fs::path& path, ToolFiles& to) {
+  if (is_known(to, path)) return;
+  add_tool_file(path, to);
+  for (const std::string& library : libraries_of(path)) add_tool_file(library, to);
+}
+
+fs::path add_first(const std::vector<fs::path>& candidates, ToolFiles& to) {
+  for (const fs::path& candidate : candidates) {
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error)) {
+      add_tool(candidate, to);
+      return candidate;
+    }
+    add_tool_file(candidate, to);
+  }
+  return {};
+}
+
+std::string digest_of(const ToolFiles& tool) {
+  std::vector<std::string> lines;
+  for (const KeyedFile& file : tool.files.files)
+    lines.push_back(fs::path(file.path).filename().string() + " " + file.sha256 + "\n");
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return base::sha256(text).substr(0, 12);
+}
 
 }  // namespace xtune::build

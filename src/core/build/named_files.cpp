@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/text.hpp"
-#include "core/build/tool_files.hpp"
+#include "core/build/keyed_files.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
 

@@ -135,15 +135,10 @@ class ClosureReader {
   }
 
   SourceClosure closure() {
-    SourceClosure closure;
-    closure.canonical_text = canonical_list(lines_);
-    for (const SourceScan* file : files_) closure.files.push_back(*file);
-    closure.of_toolchain = of_toolchain_;
-    closure.computes = !computed_.texts.empty();
-    closure.computed_by = std::move(computed_by_);
-    closure.keyed = std::move(keyed_);
-    for (const std::string& text : incomplete_) closure.keyed.unknown.push_back(text);
-    return closure;
+    closure_.canonical_text = canonical_list(lines_);
+    closure_.computes = !computed_.texts.empty();
+    for (const std::string& text : incomplete_) closure_.keyed.unknown.push_back(text);
+    return std::move(closure_);
   }
 
  private:
@@ -155,7 +150,7 @@ class ClosureReader {
   void add(const SourceScan& scan, const std::string& digest, const fs::path& path) {
     lines_.push_back("file " + digest);
     waiting_.push_back({&scan, path});
-    files_.push_back(&scan);
+    closure_.files.push_back(scan);
   }
 
   void follow() {
@@ -171,7 +166,7 @@ class ClosureReader {
       for (const std::string& text : file.scan->probed) computed_.add_probe(text, file.path);
       for (const std::string& text : file.scan->conditions) computed_.conditions.emplace_back(text, file.path);
       for (const std::string& literal : file.scan->unknown)
-        keyed_.unknown.push_back(file.path.filename().string() + ": " + literal);
+        closure_.keyed.unknown.push_back(file.path.filename().string() + ": " + literal);
     }
   }
 
@@ -185,8 +180,8 @@ class ClosureReader {
           for (const std::string& argument : calls_of(name, text)) computed_.add_probe(argument, path);
     for (const auto& [text, path, shown] : computed_.texts) {
       const MacroDefinitions::Names names = macros_.names_of(text);
-      computed_by_.insert(names.used.begin(), names.used.end());
-      if (!names.complete) computed_by_.insert(any_name);
+      closure_.computed_by.insert(names.used.begin(), names.used.end());
+      if (!names.complete) closure_.computed_by.insert(any_name);
       if (!names.complete) incomplete_.insert(path.filename().string() + ": " + shown);
       for (const IncludeDirective& name : names.names)
         if (mentioned_.insert(path.string() + (name.quoted ? "\"" : "<") + name.name).second)
@@ -203,7 +198,7 @@ class ClosureReader {
       std::error_code error;
       const fs::path file = fs::canonical(path, error);
       if (error || !fs::is_regular_file(file, error)) {
-        if (absent_.insert(path.string()).second) keyed_.absent.push_back(path.string());
+        if (absent_.insert(path.string()).second) closure_.keyed.absent.push_back(path.string());
         continue;
       }
       found = true;
@@ -217,7 +212,7 @@ class ClosureReader {
       // What a compiler without headers of the system finds in their place.
       const PortableHeader* const standin = find_header(standin_headers(), include.name);
       if (standin && search_.system.empty()) lines_.back() += std::string(", or xtune's ") + standin->sha256;
-      of_toolchain_ = true;
+      closure_.of_toolchain = true;
       return;
     }
     lines_.emplace_back("of xtune");
@@ -262,7 +257,7 @@ class ClosureReader {
     if (opened_.insert(path.string()).second) {
       KeyedFile opened = content;
       if (opened.path != path) opened = {path.string(), file_state(path), content.sha256, content.recent};
-      keyed_.files.push_back(std::move(opened));
+      closure_.keyed.files.push_back(std::move(opened));
     }
     if (followed) add(known->second.scan, content.sha256, folder / path.filename());
   }
@@ -273,8 +268,7 @@ class ClosureReader {
   const fs::path source_name_;
   MacroDefinitions macros_;
   std::vector<std::string> lines_;
-  std::vector<const SourceScan*> files_;
-  bool of_toolchain_ = false;
+  SourceClosure closure_;
   std::deque<Waiting> waiting_;
   std::map<fs::path, std::size_t> seen_;
   std::set<std::pair<fs::path, fs::path>> followed_;
@@ -293,8 +287,7 @@ class ClosureReader {
         texts.push_back({text, path, "__has_include(" + text + ")"});
     }
   } computed_;
-  std::set<std::string> mentioned_, incomplete_, absent_, opened_, computed_by_;
-  KeyedFiles keyed_;
+  std::set<std::string> mentioned_, incomplete_, absent_, opened_;
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include "core/measure/finals.hpp"
 #include "core/measure/noise_guard.hpp"
-#include "core/record/ranking.hpp"
 #include "core/space/value.hpp"
 
 namespace xtune::record {

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/build/artifact_sources.hpp"
+#include "core/build/cache.hpp"
 #include "core/build/keys.hpp"
 #include "core/device/device_info.hpp"
 #include "core/record/best.hpp"

@@ -8,9 +8,9 @@
 
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/system_headers.hpp"
-#include "core/build/tool_files.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/device/program_call.hpp"
 #include "core/resolve/resolve_state.hpp"

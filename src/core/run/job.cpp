@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "core/record/record.hpp"
-#include "core/record/spec_fit.hpp"
+#include "core/record/lookup.hpp"
 #include "core/space/value.hpp"
 #include "system/machine.hpp"
 

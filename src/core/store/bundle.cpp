@@ -389,7 +389,8 @@ class StoreSource final : public MergeSource {
 
   Packed artifact(const std::string& key) override {
     Packed packed{system::read_file(cache_.entry_path(key, "json"), longest_source_file), "", ""};
-    packed.image = system::read_file(cache_.entry_path(key, build::artifact_format(key, packed.metadata)));
+    packed.image =
+        system::read_file(cache_.entry_path(key, build::read_metadata(key, packed.metadata).artifact.format));
     try {
       packed.source = system::read_file(cache_.source_path(key));
     } catch (const Error&) {  // a store without sources works as well
@@ -560,10 +561,10 @@ class Merge {
   // In the order of ArtifactCache::insert: the metadata last, as they contain the hashes of the rest.
   void write_artifact(const build::Artifact& artifact, const MergeSource::Packed& packed) {
     const fs::path image = ours_.image_path(artifact), source = ours_.source_path(artifact.key);
-    const std::string source_sha256 = build::artifact_source_sha256(artifact.key, packed.metadata);
+    const build::ArtifactMetadata metadata = build::read_metadata(artifact.key, packed.metadata);
     for (const fs::path& file : {image, source, ours_.entry_path(artifact.key, "json")})
       if (is_refused(file, 1)) return;
-    const bool right = source_sha256.empty() || base::sha256(packed.source) == source_sha256;
+    const bool right = metadata.source_sha256.empty() || base::sha256(packed.source) == metadata.source_sha256;
     if (!right && !packed.source.empty())
       warn("skipped: the source of artifact " + artifact.key + ": it is not the one that was stored");
     failed_to_write_ = true;
@@ -571,9 +572,8 @@ class Merge {
     if (right && !packed.source.empty()) system::write_file_atomically(source, packed.source);
     system::write_file_atomically(ours_.entry_path(artifact.key, "json"), packed.metadata);
     failed_to_write_ = false;
-    if (const auto sources = build::artifact_sources(artifact.key, packed.metadata); sources.source)
-      if (!is_refused(store_ / "manifests", 0))
-        build::store_manifest(store_, artifact.backend, sources.source->path, artifact.manifest);
+    if (metadata.sources.source && !is_refused(store_ / "manifests", 0))
+      build::store_manifest(store_, artifact.backend, metadata.sources.source->path, artifact.manifest);
     ++report_.artifacts;
   }
 

@@ -13,7 +13,7 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "core/build/artifact_sources.hpp"
+#include "core/build/cache.hpp"
 #include "core/record/best.hpp"
 #include "core/record/lookup.hpp"
 #include "core/record/record.hpp"

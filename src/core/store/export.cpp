@@ -16,7 +16,7 @@
 
 #include "base/csv.hpp"
 #include "base/text.hpp"
-#include "core/build/artifact_sources.hpp"
+#include "core/build/cache.hpp"
 #include "core/record/best.hpp"
 #include "core/record/record.hpp"
 #include "core/record/record_log.hpp"

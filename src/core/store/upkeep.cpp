@@ -327,7 +327,8 @@ class Verification {
     std::string wrong;
     try {
       const std::string expected =
-          build::artifact_source_sha256(key, system::read_file(cache_.entry_path(key, "json"), longest_verified_file));
+          build::read_metadata(key, system::read_file(cache_.entry_path(key, "json"), longest_verified_file))
+              .source_sha256;
       if (std::error_code ignored; fs::status(path, ignored).type() == fs::file_type::not_found) {
         if (!expected.empty()) report_.notes.push_back(where + " is missing; its artifact is sound");
         return;

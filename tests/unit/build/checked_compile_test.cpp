@@ -1,6 +1,4 @@
 // Files that change around a compile, and compilers that are replaced.
-#include "core/build/checked_compile.hpp"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,6 +12,7 @@
 
 #include "core/build/keyed_files.hpp"
 #include "core/build/keys.hpp"
+#include "core/build/manifest.hpp"
 #include "core/build/source_closure.hpp"
 #include "support/text.hpp"
 #include "system/files.hpp"

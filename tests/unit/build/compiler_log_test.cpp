@@ -1,6 +1,4 @@
 // Problems of the machine in a compiler's log, with lines that compilers really print.
-#include "core/build/compiler_log.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "core/build/compile_hint.hpp"
 #include "core/build/shortage.hpp"
 #include "fakes/limited_child.hpp"
 #include "fakes/limited_directory.hpp"

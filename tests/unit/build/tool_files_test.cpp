@@ -1,6 +1,4 @@
-// The files of a compiler, and what libraries and dependency rules name.
-#include "core/build/tool_files.hpp"
-
+// The files of a compiler, and what libraries name.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "core/build/dependency_rule.hpp"
+#include "core/build/keyed_files.hpp"
 #include "fakes/environment_variable.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
@@ -89,25 +87,4 @@ TEST_CASE("A large file is hashed once: its digest is remembered by its state") 
   ToolFiles third;
   add_tool_file(here.path("cc1plus"), third);
   CHECK(digest_of(third) != digest_of(first));
-}
-
-TEST_CASE("Rules for make are read with blanks, tabs, backslashes, hashes and dollars in names") {
-  const Folder here;
-  here.write(
-      "read",
-      "out.o: /x/a\\ b /x/a\\\tb /x/a\\\\\\ b /x/a\\b /x/a\\#b /x/a$$b \\\n /x/last\\\\ /x/end\n\n/x/a: /x/not\n");
-  CHECK(
-      files_of_rule(here.path("read"), here.folder.path()) ==
-      std::vector<std::string>{"/x/a b", "/x/a\tb", "/x/a\\ b", "/x/a\\b", "/x/a#b", "/x/a$b", "/x/last\\", "/x/end"});
-  CHECK_FALSE(files_of_rule(here.path("none"), here.folder.path()));
-}
-
-TEST_CASE("What a linker read is told with and without quotes") {
-  const Folder here;
-  for (const char* name : {"a b.a", "c.a", "d$e.a"}) here.write(name, "x");
-  const std::string at = here.folder.path().string() + "/";
-  here.write("linked", "/tmp/out: \\\n  " + at + "a b.a \\\n  " + at + "c.a \\\n  " + at +
-                           "d$$e.a \\\n  /tmp/gone.o\n\n" + at + "a b.a:\n");
-  CHECK(files_of_link(here.path("linked"), "/nowhere") ==
-        std::vector<std::string>{at + "a b.a", at + "c.a", at + "d$e.a"});
 }

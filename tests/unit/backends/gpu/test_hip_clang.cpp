@@ -8,7 +8,7 @@
 
 #include "backends/backend.hpp"
 #include "backends/gpu/code_object.hpp"
-#include "core/build/tool_files.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/device/device_info.hpp"
 #include "fakes/environment_variable.hpp"
 #include "system/dynamic_library.hpp"

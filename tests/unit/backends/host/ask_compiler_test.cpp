@@ -1,6 +1,4 @@
 // A compiler is asked once, unless its answer may change.
-#include "backends/compiler/ask_compiler.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/compiler/identity.hpp"
 #include "fakes/environment_variable.hpp"
 #include "system/files.hpp"
 

@@ -10,7 +10,7 @@
 #include "backends/backend.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/host/backend.hpp"
-#include "core/build/tool_files.hpp"
+#include "core/build/keyed_files.hpp"
 #include "fakes/environment_variable.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
