@@ -45,7 +45,7 @@ struct CompiledProgram {
 
 /// Of the request: source_name, entries (names or template-ids, as in C++) and variables; source and options as the
 /// compiler takes them. Throws CandidateFailure(compile_failed) whose message is the first
-/// error of the log, or (crashed) if it ran out of memory; Error if the machine is the cause (compiler_log.hpp).
+/// error of the log, or (crashed) if it ran out of memory; Error if the machine is the cause (compile_hint.hpp).
 CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequest& request, const std::string& source,
                                 const std::vector<std::string>& options);
 

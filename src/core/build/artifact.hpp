@@ -15,7 +15,7 @@
 namespace xtune::build {
 
 struct KeyedFiles;  // keyed_files.hpp
-struct ToolFiles;   // tool_files.hpp
+struct ToolFiles;   // keyed_files.hpp
 
 /// Names of files that a compile read besides those that its source shows, and of places where it would have read one
 /// instead; see manifest.hpp. Sorted, each once.
@@ -90,7 +90,7 @@ struct Artifact {
   std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
   std::vector<KernelEntry> entries{};    ///< of several kernels, all of them; empty: there is one
   Manifest manifest{};                   ///< with which the key was made
-  /// For core/build/checked_compile.hpp; unset if the compiler does not list them. Neither stored nor sent.
+  /// For core/build/manifest.hpp; unset if the compiler does not list them. Neither stored nor sent.
   std::optional<FilesRead> files_read{};
 };
 
