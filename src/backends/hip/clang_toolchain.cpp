@@ -8,9 +8,9 @@
 #include <mutex>
 #include <sstream>
 
-#include "backends/compiler/identity.hpp"
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/files_read.hpp"
+#include "backends/compiler/identity.hpp"
 #include "backends/compiler/precompiled_header.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/hip/toolchain.hpp"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/record/record.hpp"
 #include "core/record/lookup.hpp"
+#include "core/record/record.hpp"
 #include "core/space/value.hpp"
 #include "system/machine.hpp"
 
