@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/record/record_log.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/record_log.hpp"
 #include "lab/recording.hpp"
 
 namespace xtune::lab {
@@ -29,7 +29,7 @@ std::string recording_name(const std::filesystem::path& path);
 /// configuration the newest full measurement counts. Records that a replay made are skipped, and so are records whose
 /// parameters differ from those of the recording's first, each with a warning. name: the file or directory, for
 /// messages and the recordings' names.
-std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, spec::Statistic ranking);
+std::vector<Recording> recordings_of(store::RecordSet set, const std::string& name, spec::Statistic ranking);
 
 /// Reads the text of a cache file (kernel_tuner.util.store_cache and kernel_tuner.cache; times and durations in ms). A
 /// file that Kernel Tuner was still writing has no closing braces, and possibly a torn last entry, which is dropped

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "core/record/record.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/record.hpp"
 #include "lab/formats.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
@@ -47,9 +47,9 @@ std::string spec_text(const Recording& recording, const std::string& stem, const
   return text;
 }
 
-record::Record record_of(const Recording& recording, const std::string& kernel, std::uint64_t index) {
+store::Record record_of(const Recording& recording, const std::string& kernel, std::uint64_t index) {
   const RecordedConfig& config = recording.configs[index];
-  record::Record record;
+  store::Record record;
   record.kernel = kernel;
   record.problem = recording.problem;
   record.config = recording.space.named(recording.space.at(index));
@@ -67,8 +67,8 @@ record::Record record_of(const Recording& recording, const std::string& kernel, 
   record.bench_s = config.bench_s;
   record.key_parts = {{"recorded by", recording.source},
                       {"kernel", kernel},
-                      {"problem", record::to_json(record.problem).dump()},
-                      {"config", record::to_json(record.config).dump()},
+                      {"problem", store::to_json(record.problem).dump()},
+                      {"config", store::to_json(record.config).dump()},
                       {"device", recording.device.name}};
   record.key = build::key_of(record.key_parts);
   return record;
@@ -94,7 +94,7 @@ ImportedTexts import_texts(const Recording& recording, const std::string& stem, 
   texts.spec = spec_text(recording, stem, file);
   texts.configs = spec::configs_text(recording.space);
   const std::string kernel = kernel_name_of(recording, stem);
-  texts.records = nlohmann::json{{"xtune_records", record::Record::schema},
+  texts.records = nlohmann::json{{"xtune_records", store::Record::schema},
                                  {"xtune", version},
                                  {"kernel", kernel},
                                  {"arch", recording.device.arch},
@@ -102,7 +102,7 @@ ImportedTexts import_texts(const Recording& recording, const std::string& stem, 
                       .dump() +
                   "\n";
   for (std::uint64_t index = 0; index < recording.space.size(); ++index)
-    texts.records += record::to_json(record_of(recording, kernel, index)).dump() + "\n";
+    texts.records += store::to_json(record_of(recording, kernel, index)).dump() + "\n";
   return texts;
 }
 

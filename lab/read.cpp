@@ -8,8 +8,8 @@
 
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record.hpp"
 #include "lab/formats.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Group {
-  std::vector<const record::Record*> records;
+  std::vector<const store::Record*> records;
   std::uint64_t other_space = 0;
 };
 
@@ -38,14 +38,14 @@ std::vector<std::string> names_of(const Bindings& config) {
   return names;
 }
 
-std::string group_key(const record::Record& record) {
+std::string group_key(const store::Record& record) {
   const device::DeviceInfo& device = record.device;
   return nlohmann::json{record.kernel, device.backend,       device.arch,
-                        device.name,   device.compute_units, record::to_json(record.problem).dump()}
+                        device.name,   device.compute_units, store::to_json(record.problem).dump()}
       .dump();
 }
 
-RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, RecordingDamage& damage) {
+RecordedConfig result_of(const store::Record& record, spec::Statistic ranking, RecordingDamage& damage) {
   RecordedConfig result;
   result.outcome = record.outcome;
   result.stage = record.stage;
@@ -64,33 +64,33 @@ RecordedConfig result_of(const record::Record& record, spec::Statistic ranking, 
   } else {
     const std::string why =
         record.samples_ms.empty() ? "it has no samples" : "a sample is not a time that a kernel can take";
-    damage.add("record of " + record::to_json(record.config).dump() + ": " + why);
+    damage.add("record of " + store::to_json(record.config).dump() + ": " + why);
     result.set_damaged(why);
   }
   return result;
 }
 
 /// As in rankings of a store; a pruned record counts only if there is no other.
-bool supersedes(const record::Record& record, const record::Record& other) {
+bool supersedes(const store::Record& record, const store::Record& other) {
   const bool pruned = record.outcome == Outcome::pruned, other_pruned = other.outcome == Outcome::pruned;
   if (pruned != other_pruned) return other_pruned;
-  return record::counts_before(record::RecordAccess::facts(&record), record::RecordAccess::facts(&other));
+  return store::counts_before(store::RecordAccess::facts(&record), store::RecordAccess::facts(&other));
 }
 
 Recording recording_of(const Group& group, spec::Statistic ranking) {
-  const record::Record& first = *group.records.front();
+  const store::Record& first = *group.records.front();
   std::vector<space::Parameter> parameters;
   for (const auto& [name, value] : first.config) {
     std::vector<Value> values;
-    for (const record::Record* record : group.records) values.push_back(record->config.find(name)->second);
+    for (const store::Record* record : group.records) values.push_back(record->config.find(name)->second);
     parameters.push_back({name, unified_values(std::move(values)), true});
   }
-  std::map<std::vector<std::uint32_t>, const record::Record*> newest;
-  for (const record::Record* record : group.records) {
+  std::map<std::vector<std::uint32_t>, const store::Record*> newest;
+  for (const store::Record* record : group.records) {
     std::vector<std::uint32_t> row;
     for (const space::Parameter& parameter : parameters)
       row.push_back(*index_among(parameter.values, record->config.find(parameter.name)->second));
-    const record::Record*& slot = newest[row];
+    const store::Record*& slot = newest[row];
     if (!slot || supersedes(*record, *slot)) slot = record;
   }
   RecordingDamage damage;
@@ -112,7 +112,7 @@ bool holds_records(const fs::path& path, std::string_view text) {
   return name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
 }
 
-record::RecordSet records_below(const fs::path& folder) {
+store::RecordSet records_below(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   const fs::path inner = folder / "records";
@@ -124,9 +124,9 @@ record::RecordSet records_below(const fs::path& folder) {
   }
   if (error) throw Error(ErrorKind::io, base::printable(folder.string()) + ": cannot be listed: " + error.message());
   std::sort(files.begin(), files.end());
-  record::RecordSet all;
+  store::RecordSet all;
   for (const fs::path& file : files) {
-    record::RecordSet set = record::parse_records(base::printable(file.string()), system::read_file_gunzipped(file));
+    store::RecordSet set = store::parse_records(base::printable(file.string()), system::read_file_gunzipped(file));
     std::move(set.records.begin(), set.records.end(), std::back_inserter(all.records));
     std::move(set.warnings.begin(), set.warnings.end(), std::back_inserter(all.warnings));
   }
@@ -141,12 +141,12 @@ void rank_by(Recording& recording, spec::Statistic ranking) {
 
 }  // namespace
 
-std::vector<Recording> recordings_of(record::RecordSet set, const std::string& name, spec::Statistic ranking) {
+std::vector<Recording> recordings_of(store::RecordSet set, const std::string& name, spec::Statistic ranking) {
   std::vector<std::string> order;
   std::map<std::string, Group> groups;
   std::uint64_t replayed = 0;
-  for (const record::Record& record : set.records) {
-    if (!record::is_first(record)) continue;  // a search evaluates a configuration once
+  for (const store::Record& record : set.records) {
+    if (!store::is_first(record)) continue;  // a search evaluates a configuration once
     if (record.device.backend == "replay") {
       ++replayed;
       continue;
@@ -200,7 +200,7 @@ std::vector<Recording> read_recordings(const fs::path& path, std::optional<spec:
   } else {
     const std::string text = system::read_file_gunzipped(path);
     if (holds_records(path, text)) {
-      recordings = recordings_of(record::parse_records(name, text), name, by);
+      recordings = recordings_of(store::parse_records(name, text), name, by);
     } else {
       recordings.push_back(read_kernel_tuner(text, name));
       if (ranking) rank_by(recordings.front(), by);

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/device/device_info.hpp"
-#include "core/record/record.hpp"
 #include "core/search/strategy.hpp"
 #include "core/space/space.hpp"
+#include "core/store/record.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::lab {

@@ -14,7 +14,7 @@
 #include "core/run/peer_work.hpp"
 
 using namespace xtune::cluster;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 using namespace xtune::search;
 

@@ -11,17 +11,17 @@
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
 using namespace xtune::build;
 using namespace xtune::device;
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::resolve;
 using namespace xtune::space;
 using namespace xtune::spec;

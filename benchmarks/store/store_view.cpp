@@ -19,16 +19,15 @@
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::device;
 using namespace xtune::measure;
-using namespace xtune::record;
 using namespace xtune::store;
 
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/record_log.hpp"
 #include "lab/commands/commands.hpp"
 #include "report/text/run_report.hpp"
 #include "system/files.hpp"
@@ -34,8 +34,8 @@ std::filesystem::path stored_file(const std::filesystem::path& store, const lab:
   const std::string kernel = lab::kernel_name_of(recording, stem);
   const std::string what =
       stem + "\n" + kernel + "\n" + recording.device.name + "\n" + space::bindings_text(recording.problem);
-  return std::filesystem::absolute(store) / "records" / record::path_component(recording.device.arch) /
-         record::path_component(kernel) / ("kernel-tuner-" + base::sha256(what).substr(0, 16) + ".jsonl");
+  return std::filesystem::absolute(store) / "records" / store::path_component(recording.device.arch) /
+         store::path_component(kernel) / ("kernel-tuner-" + base::sha256(what).substr(0, 16) + ".jsonl");
 }
 
 int import_kernel_tuner(const ImportOptions& options) {

@@ -12,7 +12,7 @@
 
 using namespace xtune::system;
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::lab;
 using namespace xtune::search;
 using namespace xtune::space;

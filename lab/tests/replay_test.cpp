@@ -12,7 +12,7 @@
 #include "system/files.hpp"
 
 using namespace xtune::system;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::lab;
 using namespace xtune::run;
 using namespace xtune::space;

@@ -14,7 +14,7 @@
 #include "base/json_text.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 #include "system/files.hpp"
 #include "system/trust.hpp"
 #include "xtune/error.hpp"
@@ -55,7 +55,7 @@ namespace fields = base::fields;
 using fields::optional, fields::required;
 
 constexpr auto bindings_form =
-    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
+    fields::Through{[](const Bindings& bindings) { return store::to_json(bindings); }, store::bindings_from_json};
 
 struct TimingForm {
   static void write(Ordered& json, const Timing& timing) {
@@ -121,7 +121,7 @@ Ordered argument_json(const WinningArgument& argument) {
     json["value"] = argument.value;
   else
     json["shape"] = argument.shape;
-  if (argument.filled) json["filled"] = record::to_json(*argument.filled);
+  if (argument.filled) json["filled"] = store::to_json(*argument.filled);
   if (argument.map) json["map"] = tensor_map_form.to_json<Ordered>(*argument.map);
   return json;
 }
@@ -141,7 +141,7 @@ WinningArgument argument_from(const Json& json) {
     argument.value = json.at("value");
   else
     argument.shape = json.at("shape").get<std::vector<std::uint64_t>>();
-  if (const auto filled = json.find("filled"); filled != json.end()) argument.filled = record::value_from_json(*filled);
+  if (const auto filled = json.find("filled"); filled != json.end()) argument.filled = store::value_from_json(*filled);
   if (const auto map = json.find("map"); map != json.end()) argument.map = tensor_map_form.from_json(*map);
   return argument;
 }
@@ -196,10 +196,10 @@ Ordered best_config_json(const Result& result) {
   Ordered json;
   json["schema"] = schema;
   json["kernel"] = result.kernel_name;
-  json["problem"] = record::to_json(result.problem);
+  json["problem"] = store::to_json(result.problem);
   json["device"] = device_form.to_json<Ordered>(result.device);
   json["toolchain"] = result.toolchain;
-  json["config"] = record::to_json(result.best().config);
+  json["config"] = store::to_json(result.best().config);
   json["time_ms"] = result.best().time_ms;
   json["interval_ms"] = {result.best().timing.low_ms, result.best().timing.high_ms};
   if (result.binary) {
@@ -233,12 +233,12 @@ SavedBinary read_best_config(const Json& json, Result& result) {
       throw Error(ErrorKind::io, fmt::format("{} is {}, and the best measurement of latency.json has {}", name,
                                              json.at(name).dump(), of_latency.dump()));
   };
-  is_best("config", record::to_json(result.best().config));
+  is_best("config", store::to_json(result.best().config));
   is_best("time_ms", result.best().time_ms);
   is_best("interval_ms", {result.best().timing.low_ms, result.best().timing.high_ms});
   check_seal(json, "what it says");
   result.kernel_name = json.at("kernel");
-  result.problem = record::bindings_from_json(json.at("problem"));
+  result.problem = store::bindings_from_json(json.at("problem"));
   result.device = device_form.from_json(json.at("device"));
   result.toolchain = json.at("toolchain");
   const auto found = json.find("binary");

@@ -8,10 +8,10 @@
 
 #include "api/workers.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/objective.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
+#include "core/store/objective.hpp"
 #include "dispatch/arguments.hpp"
 #include "ipc/protocol.hpp"
 #include "system/files.hpp"
@@ -98,8 +98,7 @@ Resources resources_of(const build::ResourceUsage& usage, std::optional<std::int
   return {usage.registers, usage.spilled_bytes, shared_bytes, usage.max_threads_per_block};
 }
 
-Measurement measurement_of(const spec::Spec& spec, const record::Record& record,
-                           const std::set<std::string>& attempts) {
+Measurement measurement_of(const spec::Spec& spec, const store::Record& record, const std::set<std::string>& attempts) {
   Measurement measurement;
   measurement.config = record.config;
   measurement.outcome = record.outcome;
@@ -111,9 +110,9 @@ Measurement measurement_of(const spec::Spec& spec, const record::Record& record,
   if (timed)
     measurement.time_ms =
         record.outcome == Outcome::ok ? measure::statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
-  if (record.outcome == Outcome::ok) measurement.metrics = record::metrics_of(spec, record);
-  measurement.resources = resources_of(record.usage, record::shared_bytes(record));
-  measurement.reference_ms = record::reference_ms(record, spec.measure.statistic);
+  if (record.outcome == Outcome::ok) measurement.metrics = store::metrics_of(spec, record);
+  measurement.resources = resources_of(record.usage, store::shared_bytes(record));
+  measurement.reference_ms = store::reference_ms(record, spec.measure.statistic);
   measurement.tainted = record.tainted;
   measurement.from_store = !attempts.contains(record.attempt);
   measurement.compile_s = record.compile_s;
@@ -129,12 +128,12 @@ Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const tar
   result.problem = tuned.problem;
   result.device = {tuned.device.backend, tuned.device.name, tuned.device.arch, tuned.device.index};
   result.toolchain = target.backend.toolchain;
-  const record::Objective objective(spec);
-  if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
+  const store::Objective objective(spec);
+  if (const auto best = store::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
     result.winner = measurement_of(spec, *best->record, attempts);
-    for (const record::Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempts));
+    for (const store::Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempts));
   }
-  for (const record::Record& record : tuned.records)
+  for (const store::Record& record : tuned.records)
     result.measurements.push_back(measurement_of(spec, record, attempts));
   result.counts = tuned.counts;
   result.from_store = tuned.from_store;

@@ -45,7 +45,7 @@ struct Failed {
 std::string failures_text(const std::vector<Failed>& failures);
 
 /// attempts: the ids of this call's runs, whose own records did not come from the store.
-Measurement measurement_of(const spec::Spec& spec, const record::Record& record, const std::set<std::string>& attempts);
+Measurement measurement_of(const spec::Spec& spec, const store::Record& record, const std::set<std::string>& attempts);
 Resources resources_of(const build::ResourceUsage& usage, std::optional<std::int64_t> shared_bytes);
 
 /// Everything except the binary.

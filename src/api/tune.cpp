@@ -20,12 +20,12 @@
 #include "backends/backend.hpp"
 #include "base/causes.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/objective.hpp"
-#include "core/record/record_log.hpp"
 #include "core/run/job.hpp"
 #include "core/run/tuner.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/objective.hpp"
+#include "core/store/record_log.hpp"
 #include "core/target/target.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "ipc/pool.hpp"
@@ -45,7 +45,7 @@ class Listener final : public run::TuneObserver {
   Listener(const TuneSettings& settings, const spec::Spec& spec, const std::set<std::string>& attempts)
       : settings_(settings), spec_(spec), attempts_(attempts) {}
 
-  void on_record(const record::Record& record, const std::string& log, bool /*from_store*/) override {
+  void on_record(const store::Record& record, const std::string& log, bool /*from_store*/) override {
     if (settings_.on_measurement) settings_.on_measurement(measurement_of(spec_, record, attempts_), log);
   }
   void on_progress(const run::Progress& progress) override {
@@ -185,8 +185,8 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
     return run(one, listed_configs(one));
   });
   dispatch::Tuned outcome;
-  const record::Objective objective(one.spec);
-  if (const auto best = record::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
+  const store::Objective objective(one.spec);
+  if (const auto best = store::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {
     outcome.winner = *best->record;
     outcome.artifact =
         artifact_of(outcome.winner->artifact_key, job_.artifacts_of(one.scratch.path()), one.scratch.path());
@@ -194,7 +194,7 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
     return outcome;
   }
   std::vector<Failed> failures;
-  for (const record::Record& record : tuned.records) {
+  for (const store::Record& record : tuned.records) {
     if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
     outcome.failed.insert(record.config);
     failures.push_back({record.outcome, record.message});
@@ -203,13 +203,13 @@ dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
   return outcome;
 }
 
-std::string TuneCall::reason_not_kept(const Case& one, const record::Record& winner) const {
+std::string TuneCall::reason_not_kept(const Case& one, const store::Record& winner) const {
   if (!settings_.keep) return "TuneSettings::keep is false";
   if (one.listener.warnings().empty()) return {};
   const std::filesystem::path store = job_.artifacts_of(one.scratch.path());
-  const std::vector<record::Record> stored =
-      record::read_records(store, target_.device.arch, one.spec.kernel.name).records;
-  const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const record::Record& record) {
+  const std::vector<store::Record> stored =
+      store::read_records(store, target_.device.arch, one.spec.kernel.name).records;
+  const bool recorded = std::any_of(stored.begin(), stored.end(), [&](const store::Record& record) {
     return record.key == winner.key && record.attempt == winner.attempt;
   });
   if (recorded && build::ArtifactCache(store).find(winner.artifact_key)) return {};
@@ -226,13 +226,13 @@ std::vector<Result> TuneCall::tune_across(std::vector<std::unique_ptr<Case>>& ca
                                           std::vector<run::TuneResult>& tuned) {
   if (!stopped())
     run::measure_across(
-        record::Objective(base_), tuned,
+        store::Objective(base_), tuned,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
           return unless_stopped(*cases[i], [&] { return run(*cases[i], missing); });
         },
         [this] { return stopped(); });
-  std::optional<record::AcrossChoice> choice;
-  record::RecordSet stored;
+  std::optional<store::AcrossChoice> choice;
+  store::RecordSet stored;
   std::vector<run::RunCase> known;
   for (std::size_t i = 0; i < cases.size(); ++i) known.push_back({&cases[i]->spec, &tuned[i]});
   if (!stopped()) {

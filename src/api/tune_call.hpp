@@ -38,7 +38,7 @@ class TuneCall {
   std::vector<Bindings> listed_configs(Case& one);
   run::TuneResult run(Case& one, std::vector<Bindings> only);
   /// Why the store does not have the record and its artifact; empty: it has them.
-  std::string reason_not_kept(const Case& one, const record::Record& winner) const;
+  std::string reason_not_kept(const Case& one, const store::Record& winner) const;
   Result result_of(Case& one, const run::TuneResult& tuned);
   std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<run::TuneResult>& tuned);
   bool stopped() const { return settings_.stop.stop_requested(); }

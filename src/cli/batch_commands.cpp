@@ -16,7 +16,7 @@
 #include "cluster/submission.hpp"
 #include "cluster/walltime.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 #include "report/text/run_report.hpp"
 #include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
@@ -50,7 +50,7 @@ std::string new_name(const std::string& path) {
   for (char& c : stem)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = '-';
   return fmt::format("{}-{:%Y%m%d-%H%M%S}-{}", stem.substr(0, 40), fmt::gmtime(std::time(nullptr)),
-                     record::new_attempt().substr(0, 4));
+                     store::new_attempt().substr(0, 4));
 }
 
 cluster::Submission submission_of(const SubmitOptions& options) {

@@ -5,8 +5,8 @@
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
-#include "core/record/objective.hpp"
 #include "core/store/compare.hpp"
+#include "core/store/objective.hpp"
 #include "dispatch/selector.hpp"
 #include "report/text/comparison_text.hpp"
 #include "report/text/run_report.hpp"
@@ -16,10 +16,10 @@ namespace xtune::cli {
 namespace {
 
 Json answer_json(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
-                 const record::LookupResult& found) {
+                 const store::LookupResult& found) {
   Json json{{"kernel", spec.kernel.name},
             {"problem", report::bindings_json(problem)},
-            {"match", record::to_string(found.match)}};
+            {"match", store::to_string(found.match)}};
   json["best"] = nullptr;
   if (found.record) {
     json["best"] = report::measured_json(spec, *found.record);
@@ -38,11 +38,11 @@ Json answer_json(const spec::Spec& spec, const Bindings& problem, const device::
 }
 
 void print_text(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
-                const record::LookupResult& found) {
+                const store::LookupResult& found) {
   if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
   if (found.record) {
-    const record::Record& record = *found.record;
-    print_out("{}: {}\n  {} on {}", record::to_string(found.match), report::config_text(spec, record.config),
+    const store::Record& record = *found.record;
+    print_out("{}: {}\n  {} on {}", store::to_string(found.match), report::config_text(spec, record.config),
               base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)), record.device.name);
     if (record.problem != problem) print_out(", measured for {}", space::shown_text(record.problem));
     if (const std::string metrics = report::metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
@@ -51,13 +51,13 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     if (device::is_emulated(record.device)) print_out("  emulated: {}\n", device::simulated_times);
     if (!record.tainted.empty()) print_out("  tainted: {}\n", fmt::join(record.tainted, "; "));
     if (found.stale)
-      print_out("  stale: {}; `xtune run` measures again\n", record::driver_change(record.device, device));
+      print_out("  stale: {}; `xtune run` measures again\n", store::driver_change(record.device, device));
     else if (!found.differences.empty())
       print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
                 build::part_names(found.differences));
   } else if (found.beyond) {
     print_out("none: the nearest measured problem has distance {:.3g}, {}; run `xtune run SPEC`\n", *found.beyond,
-              record::outside_radius(spec.dispatch.radius));
+              store::outside_radius(spec.dispatch.radius));
   } else {
     print_out("none: nothing stored for this problem; run `xtune run SPEC`\n");
   }
@@ -67,9 +67,9 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     print_out("  default: {}\n", report::config_text(spec, *config));
 }
 
-std::vector<const record::Record*> pointers_to(const std::vector<record::Record>& records) {
-  std::vector<const record::Record*> pointers;
-  for (const record::Record& record : records) pointers.push_back(&record);
+std::vector<const store::Record*> pointers_to(const std::vector<store::Record>& records) {
+  std::vector<const store::Record*> pointers;
+  for (const store::Record& record : records) pointers.push_back(&record);
   return pointers;
 }
 
@@ -79,19 +79,19 @@ class AcrossAnswer {
   AcrossAnswer(const spec::Spec& spec, const target::Target& target, const store::StoreView& stored,
                const std::filesystem::path& store)
       : spec_(spec) {
-    std::vector<std::unique_ptr<record::SpecFit>> fits;
+    std::vector<std::unique_ptr<store::SpecFit>> fits;
     for (const Bindings& problem : spec.cases)
-      fits.push_back(std::make_unique<record::SpecFit>(spec, problem, target.device, target.arch,
-                                                       target.backend.toolchain, store));
+      fits.push_back(
+          std::make_unique<store::SpecFit>(spec, problem, target.device, target.arch, target.backend.toolchain, store));
     // First the key that this spec has today; if nothing is stored for it, earlier keys, and how they differ.
-    for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
-      std::vector<record::CaseRecords> cases;
+    for (const store::KeyFit worst : {store::KeyFit::holds, store::KeyFit::stale, store::KeyFit::differs}) {
+      std::vector<store::CaseRecords> cases;
       records_.clear();
       for (std::size_t i = 0; i < fits.size(); ++i) {
         records_.push_back(answering(stored, spec.cases[i], target.device, fits[i]->rules(), worst));
         cases.push_back({spec.cases[i], target.device, pointers_to(records_.back())});
       }
-      choice_ = record::choose_across(record::Objective(spec), spec.objective.across, cases);
+      choice_ = store::choose_across(store::Objective(spec), spec.objective.across, cases);
       if (choice_) break;
     }
     for (std::size_t i = 0; choice_ && i < fits.size(); ++i)
@@ -117,18 +117,18 @@ class AcrossAnswer {
 
  private:
   const spec::Spec& spec_;
-  std::deque<std::vector<record::Record>> records_;  ///< by case
-  std::optional<record::AcrossChoice> choice_;
+  std::deque<std::vector<store::Record>> records_;  ///< by case
+  std::optional<store::AcrossChoice> choice_;
   std::vector<std::vector<std::string>> differences_;  ///< by case, for the choice
 };
 
 /// The values of the best share of the stored configurations for exactly this problem: of today's key if there are any,
 /// else of earlier ones.
 store::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                               const StoredAnswers& stored, record::SpecFit& fit, double share) {
-  const record::Criterion criterion = stored.criterion(problem);
+                               const StoredAnswers& stored, store::SpecFit& fit, double share) {
+  const store::Criterion criterion = stored.criterion(problem);
   store::TopValues top;
-  for (const record::KeyFit worst : {record::KeyFit::holds, record::KeyFit::stale, record::KeyFit::differs}) {
+  for (const store::KeyFit worst : {store::KeyFit::holds, store::KeyFit::stale, store::KeyFit::differs}) {
     const auto records = answering(stored.view(), problem, target.device, fit.rules(), worst);
     top = store::top_values(spec.parameters, pointers_to(records), criterion, share);
     if (top.best > 0) break;
@@ -166,10 +166,10 @@ int print_best(BestOptions& given) {
   bool all = true;
   for (const Bindings& problem : spec.cases) {
     const std::filesystem::path store = bundle ? std::filesystem::path() : options.store_path();
-    record::SpecFit fit = fit_of(spec, problem, target, store, [&](const std::string& key) {
+    store::SpecFit fit = fit_of(spec, problem, target, store, [&](const std::string& key) {
       return dispatch::manifest_of(key, store, bundle.get());
     });
-    const record::LookupResult found = stored.look_up(problem, fit);
+    const store::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
     choices.emplace_back(problem, found.record ? std::optional(found.record->config) : std::nullopt);
     printer.add([&] { return answer_json(spec, problem, target.device, found); },

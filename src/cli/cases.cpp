@@ -110,9 +110,9 @@ resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Spac
   return {spec, space, problem, target.device, target.arch, target.backend.toolchain, sanitize, store};
 }
 
-record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                       const std::filesystem::path& store,
-                       std::function<build::Manifest(const std::string& artifact_key)> manifest_of) {
+store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                      const std::filesystem::path& store,
+                      std::function<build::Manifest(const std::string& artifact_key)> manifest_of) {
   return {spec, problem, target.device, target.arch, target.backend.toolchain, store, std::move(manifest_of)};
 }
 
@@ -136,11 +136,11 @@ StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& option
   tell_warnings(view_.warnings());
 }
 
-record::Criterion StoredAnswers::criterion(const Bindings& problem) const {
-  return record::Objective(spec_).criterion(problem, target_.device);
+store::Criterion StoredAnswers::criterion(const Bindings& problem) const {
+  return store::Objective(spec_).criterion(problem, target_.device);
 }
 
-record::LookupResult StoredAnswers::look_up(const Bindings& problem, record::SpecFit& fit) const {
+store::LookupResult StoredAnswers::look_up(const Bindings& problem, store::SpecFit& fit) const {
   return view_.look_up(problem, target_.device, fit.rules(), criterion(problem));
 }
 

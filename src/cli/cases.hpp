@@ -8,11 +8,11 @@
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/objective.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/spec/suite.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/objective.hpp"
 #include "core/store/store_view.hpp"
 #include "system/event_loop.hpp"
 #include "system/files.hpp"
@@ -49,9 +49,9 @@ resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Spac
                                        const target::Target& target, const std::filesystem::path& store,
                                        bool sanitize = false);
 /// manifest_of: as for SpecFit.
-record::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                       const std::filesystem::path& store,
-                       std::function<build::Manifest(const std::string& artifact_key)> manifest_of = {});
+store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+                      const std::filesystem::path& store,
+                      std::function<build::Manifest(const std::string& artifact_key)> manifest_of = {});
 
 /// What a call runs for a problem without an answer; nullopt: the space is empty.
 std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device);
@@ -64,10 +64,10 @@ class StoredAnswers {
   StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
                 const store::Bundle* bundle = nullptr);
 
-  record::LookupResult look_up(const Bindings& problem, record::SpecFit& fit) const;
+  store::LookupResult look_up(const Bindings& problem, store::SpecFit& fit) const;
   const store::StoreView& view() const { return view_; }
   /// The criterion of the spec for this problem on the target's device.
-  record::Criterion criterion(const Bindings& problem) const;
+  store::Criterion criterion(const Bindings& problem) const;
 
  private:
   const spec::Spec& spec_;

@@ -51,7 +51,7 @@ struct Scores {
 /// device that they were measured on.
 std::optional<device::DeviceInfo> keep_current(store::ConfigOrder& own, const device::DeviceInfo& now,
                                                const store::StoreView& view) {
-  const auto is_current = [&](const auto* row) { return record::same_driver(view.device_of(*row), now); };
+  const auto is_current = [&](const auto* row) { return store::same_driver(view.device_of(*row), now); };
   if (own.empty()) return std::nullopt;
   if (std::none_of(own.begin(), own.end(), is_current)) return view.device_of(*own.front());
   std::erase_if(own, [&](const auto* row) { return !is_current(row); });
@@ -59,11 +59,11 @@ std::optional<device::DeviceInfo> keep_current(store::ConfigOrder& own, const de
 }
 
 Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const target::Target& target,
-                 const record::SpecFit& fit) {
+                 const store::SpecFit& fit) {
   const store::StoreView& view = stored.view();
-  const record::Criterion criterion = stored.criterion(problem);
+  const store::Criterion criterion = stored.criterion(problem);
   store::ConfigOrder own =
-      view.members(problem, target.device, [&](const record::Record& record) { return fit.obstacle(record); });
+      view.members(problem, target.device, [&](const store::Record& record) { return fit.obstacle(record); });
   Scores scores;
   scores.stale = keep_current(own, target.device, view);
   for (const store::StoredConfig* row : store::rank_configs(own, criterion))
@@ -190,7 +190,7 @@ void print_text(const spec::Spec& spec, const Matrix& matrix, const store::Cover
     if (!cover.served_by[i]) print_out("{}: none of these was measured\n", space::shown_text(matrix.problems[i]));
   for (const auto& [problem, device] : matrix.stale)
     print_out("{}: stale: {}; `xtune run` measures again\n", space::shown_text(problem),
-              record::driver_change(device, now));
+              store::driver_change(device, now));
   for (const Bindings& problem : matrix.without)
     print_out("{}: nothing measured; `xtune run` measures it\n", space::shown_text(problem));
   if (cover.too_many)

@@ -3,7 +3,7 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/store_commands.hpp"
-#include "core/record/record_log.hpp"
 #include "core/store/export.hpp"
+#include "core/store/record_log.hpp"
 #include "report/text/comparison_text.hpp"
 #include "system/files.hpp"
 
@@ -24,31 +24,31 @@ struct DiffOptions : CommonOptions {
 
 /// Keeps the records that groups point into.
 struct Side {
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   std::vector<store::ComparedGroup> groups;
 };
 
-std::vector<record::Record> records_of_store(const std::string& path, const store::WinnerFilter& filter) {
+std::vector<store::Record> records_of_store(const std::string& path, const store::WinnerFilter& filter) {
   std::vector<std::string> warnings;
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   for (store::StoredMeasurements& part : store::measurements_of(path, filter, warnings))
     std::move(part.records.begin(), part.records.end(), std::back_inserter(records));
   tell_warnings(warnings);
   return records;
 }
 
-std::vector<record::Record> records_of_file(const std::string& path, const store::WinnerFilter& filter) {
+std::vector<store::Record> records_of_file(const std::string& path, const store::WinnerFilter& filter) {
   const std::string text = read_given([&] { return system::read_file_gunzipped(path); });
   const nlohmann::json json = base::read_json(text);
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   if (!json.is_discarded() && !(json.is_object() && json.contains("xtune_records"))) {
     records = store::records_of_result(json, path);
   } else {
-    record::RecordSet set = record::parse_records(base::printable(path), text);
+    store::RecordSet set = store::parse_records(base::printable(path), text);
     tell_warnings(set.warnings);
     records = std::move(set.records);
   }
-  std::erase_if(records, [&](const record::Record& record) {
+  std::erase_if(records, [&](const store::Record& record) {
     return !is_chosen(filter.kernels, record.kernel) || !is_chosen(filter.archs, record.device.arch) ||
            !filter.takes(record.problem);
   });

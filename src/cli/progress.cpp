@@ -8,8 +8,8 @@
 
 #include "base/text.hpp"
 #include "cli/output.hpp"
-#include "core/record/best.hpp"
-#include "core/record/objective.hpp"
+#include "core/store/best.hpp"
+#include "core/store/objective.hpp"
 #include "report/text/run_report.hpp"
 #include "system/clock.hpp"
 
@@ -34,7 +34,7 @@ ProgressPrinter::~ProgressPrinter() {
   if (log_) std::fclose(log_);
 }
 
-std::string ProgressPrinter::entry(const record::Record& record, const std::string& log, bool from_store) const {
+std::string ProgressPrinter::entry(const store::Record& record, const std::string& log, bool from_store) const {
   std::string text = space::shown_text(record.problem);
   if (!text.empty()) text += " | ";
   text += fmt::format("{} | {} | {}", report::config_text(spec_, record.config), to_string(record.outcome),
@@ -57,7 +57,7 @@ std::string ProgressPrinter::entry(const record::Record& record, const std::stri
   return text;
 }
 
-void ProgressPrinter::on_record(const record::Record& record, const std::string& log, bool from_store) {
+void ProgressPrinter::on_record(const store::Record& record, const std::string& log, bool from_store) {
   if (!log_) return;
   const std::string text = entry(record, log, from_store);
   if (std::fwrite(text.data(), 1, text.size(), log_) == text.size() && std::fflush(log_) == 0) return;
@@ -142,7 +142,7 @@ RunObserver::~RunObserver() {
   file_->write(true);
 }
 
-void RunObserver::on_record(const record::Record& record, const std::string& log, bool from_store) {
+void RunObserver::on_record(const store::Record& record, const std::string& log, bool from_store) {
   if (rule_ && !from_store) rule_->measured(record.bench_s);
   printer_.on_record(record, log, from_store);
 }
@@ -167,7 +167,7 @@ void RunObserver::end(const run::TuneResult& result) {
   cluster::WorkProgress& own = work();
   own.state = result.interrupted ? "stopped" : "done";
   // Like the run's own answer: the finals decide.
-  if (const auto best = record::best_of(result.all(), record::Objective(spec_).criterion(problem_, result.device))) {
+  if (const auto best = store::best_of(result.all(), store::Objective(spec_).criterion(problem_, result.device))) {
     own.best_ms = measure::statistic(best->record->time_ms, spec_.measure.statistic);
     own.best = best->record->config;
     own.answered_unix_ms = result.interrupted ? 0 : system::system_clock().unix_time_ms();

@@ -28,7 +28,7 @@ class ProgressPrinter final : public run::TuneObserver {
   ProgressPrinter(const ProgressPrinter&) = delete;
   ProgressPrinter& operator=(const ProgressPrinter&) = delete;
 
-  void on_record(const record::Record& record, const std::string& log, bool from_store) override;
+  void on_record(const store::Record& record, const std::string& log, bool from_store) override;
   bool wants_stored() const override { return log_ != nullptr; }
   /// From now until end(), `progress` returns the run's progress.
   void begin(std::function<run::Progress()> progress);
@@ -42,7 +42,7 @@ class ProgressPrinter final : public run::TuneObserver {
  private:
   void tick();
   void draw(const run::Progress& progress);
-  std::string entry(const record::Record& record, const std::string& log, bool from_store) const;
+  std::string entry(const store::Record& record, const std::string& log, bool from_store) const;
   const spec::Spec& spec_;
   std::string log_path_;
   std::FILE* log_ = nullptr;
@@ -67,7 +67,7 @@ class RunObserver final : public run::TuneObserver {
   RunObserver(const RunObserver&) = delete;
   RunObserver& operator=(const RunObserver&) = delete;
 
-  void on_record(const record::Record& record, const std::string& log, bool from_store) override;
+  void on_record(const store::Record& record, const std::string& log, bool from_store) override;
   bool wants_stored() const override { return printer_.wants_stored(); }
   void on_begin(std::function<run::Progress()> progress) override { printer_.begin(std::move(progress)); }
   void on_progress(const run::Progress& progress) override;

@@ -48,12 +48,12 @@ using SharedSpec = std::shared_ptr<const spec::Spec>;
 /// The answer of `xtune best` for one problem, with all records of its problem and device.
 report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const target::Target& target,
                                 const StoredAnswers& stored, const std::filesystem::path& store) {
-  record::SpecFit fit = fit_of(*spec, problem, target, store);
-  const record::LookupResult found = stored.look_up(problem, fit);
-  const record::LookupRules rules = fit.rules();
+  store::SpecFit fit = fit_of(*spec, problem, target, store);
+  const store::LookupResult found = stored.look_up(problem, fit);
+  const store::LookupRules rules = fit.rules();
   const Bindings& measured = found.record ? found.record->problem : problem;
   const device::DeviceInfo& device = found.record ? found.record->device : target.device;
-  const record::KeyFit worst = found.record ? record::key_fit(found.differences) : record::KeyFit::differs;
+  const store::KeyFit worst = found.record ? store::key_fit(found.differences) : store::KeyFit::differs;
   report::ReportCase one =
       report::make_report_case(spec, measured, device, answering(stored.view(), measured, device, rules, worst),
                                found.record ? found.record->key : "");
@@ -63,7 +63,7 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
   if (!found.record)
     for (const std::string& reason : found.reasons) one.notes.push_back(reason);
   if (found.stale)
-    one.notes.push_back("Stale: " + record::driver_change(found.record->device, target.device) + ".");
+    one.notes.push_back("Stale: " + store::driver_change(found.record->device, target.device) + ".");
   else if (!found.differences.empty())
     one.notes.push_back("Measured with another " + build::part_names(found.differences) + " than the spec has now.");
   return one;
@@ -84,9 +84,9 @@ std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
 void add_cases(store::StoredMeasurements& part, const std::map<std::string, std::string>& answers,
                std::vector<report::ReportCase>& cases) {
   const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
-  std::map<std::string, std::vector<record::Record>> groups;
-  std::erase_if(part.records, record::is_sanitized);
-  for (record::Record& record : part.records) groups[store::group_of(record)].push_back(std::move(record));
+  std::map<std::string, std::vector<store::Record>> groups;
+  std::erase_if(part.records, store::is_sanitized);
+  for (store::Record& record : part.records) groups[store::group_of(record)].push_back(std::move(record));
   for (auto& [name, records] : groups) {
     const Bindings problem = records.front().problem;
     const device::DeviceInfo device = records.front().device;

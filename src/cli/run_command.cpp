@@ -6,9 +6,9 @@
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/record_log.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/job.hpp"
+#include "core/store/record_log.hpp"
 #include "core/target/target.hpp"
 #include "ipc/locked_clocks.hpp"
 #include "ipc/pool.hpp"
@@ -41,7 +41,7 @@ void RunCommand::join_study(const std::string& arch) {
   if (const auto component = cluster::environment_variable("XTUNE_COMPONENT"); component && !spec_.replays())
     cluster::require_one_device(options_.common.store_path(), rank_->study, *component, target_.device.name, arch);
   const std::filesystem::path study = cluster::study_folder(options_.common.store_path(), rank_->study);
-  answer_.emplace(session_.claims_on_answers(study / record::path_component(arch) / "speaker"),
+  answer_.emplace(session_.claims_on_answers(study / store::path_component(arch) / "speaker"),
                   spec_.kernel.name + (options_.common.suite ? "\n" + options_.path : ""));
   speaks_ = answer_->own();
   if (!speaks_) return;
@@ -112,7 +112,7 @@ void RunCommand::report_later(std::size_t number, const run::TuneResult& result)
 void RunCommand::show(std::size_t number, const run::TuneResult& result, Json json) {
   report_later(number, result);
   if (spec_.objective.across != spec::ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
-  if (!record::best_of(result.all(), record::Objective(spec_).criterion(result.problem, result.device)))
+  if (!store::best_of(result.all(), store::Objective(spec_).criterion(result.problem, result.device)))
     code_ = nothing_valid;
   const std::vector<report::FailureGroup> failures = report::failure_groups(result);
   // A user who requests the sanitizers wants to know whether they found something.
@@ -148,7 +148,7 @@ void RunCommand::show_across() {
   for (std::size_t i = 0; i < tuned_.size(); ++i) report_later(i, tuned_[i]);
   std::vector<run::RunCase> cases;
   for (const run::TuneResult& each : tuned_) cases.push_back({&spec_, &each});
-  const record::RecordSet stored = spec_.replays() ? record::RecordSet() : job_->stored(spec_, target_);
+  const store::RecordSet stored = spec_.replays() ? store::RecordSet() : job_->stored(spec_, target_);
   tell_warnings(stored.warnings);
   const auto choice = run::choose_across(cases, target_, stored.records);
   if (!choice) code_ = nothing_valid;
@@ -294,7 +294,7 @@ int RunCommand::go() {
   if (chooses_across()) {
     for (auto& [number, result] : tuned_by_case_) tuned_.push_back(std::move(result));
     run::measure_across(
-        record::Objective(spec_), tuned_,
+        store::Objective(spec_), tuned_,
         [&](std::size_t i, const std::vector<Bindings>& missing) {
           return tune_case(tuned_[i].problem, services, printer, missing);
         },

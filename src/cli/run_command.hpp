@@ -8,8 +8,8 @@
 #include "cluster/launcher.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/walltime.hpp"
-#include "core/record/objective.hpp"
 #include "core/run/job.hpp"
+#include "core/store/objective.hpp"
 #include "system/chosen_store.hpp"
 #include "system/clock.hpp"
 

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "cli/run_command.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 #include "system/processes.hpp"
 #include "system/subprocess.hpp"
 
@@ -83,7 +83,7 @@ void beat_speakers_later(RunSession& session) {
 cluster::Claims& RunSession::claims_on_answers(const std::filesystem::path& folder) {
   // Long, because it may be busy with a large space; after that two print.
   constexpr double lease_s = 60, look_s = 0.1;
-  speakers.push_back(std::make_unique<cluster::Claims>(folder, record::new_attempt(), system::system_clock(),
+  speakers.push_back(std::make_unique<cluster::Claims>(folder, store::new_attempt(), system::system_clock(),
                                                        cluster::Claims::Options{lease_s, look_s, 0}));
   if (speakers.size() == 1) beat_speakers_later(*this);
   return *speakers.back();
@@ -153,7 +153,7 @@ void RunSession::keep_progress(const std::filesystem::path& store) {
   process.host = system::host_name();
   process.pid = getpid();
   process.pid_scope = system::pid_scope();
-  process.attempt = record::new_attempt();
+  process.attempt = store::new_attempt();
   process.job = cluster::environment_variable("SLURM_JOB_ID").value_or("");
   process.restart = std::atoi(cluster::environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
   if (rank) {

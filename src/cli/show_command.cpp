@@ -119,7 +119,7 @@ struct ShownMap {
 /// One configuration of one case.
 struct Shown {
   Bindings problem, config;
-  std::optional<record::LookupResult> found;  ///< where the store chose it
+  std::optional<store::LookupResult> found;  ///< where the store chose it
   build::CompileRequest request;
   run::SweptConfig swept;
   build::Artifact artifact;
@@ -166,7 +166,7 @@ class ShowRun {
     if (space.size() == 1 && !options_.best) return 0;
     if (!options_.config.empty()) throw Error(ErrorKind::invalid_argument, unpinned(space));
     if (!stored_) stored_.emplace(spec_, options_.common, target_);
-    record::SpecFit fit = fit_of(spec_, problem, target_, options_.common.store_path());
+    store::SpecFit fit = fit_of(spec_, problem, target_, options_.common.store_path());
     shown.found = stored_->look_up(problem, fit);
     const auto index = shown.found->record ? space.index_of(shown.found->record->config) : std::nullopt;
     if (!index)
@@ -332,7 +332,7 @@ Json shown_json(const spec::Spec& spec, const target::Target& target, const Show
     for (const ShownStep& step : shown.steps) add_kernel(json["steps"].emplace_back(), step);
     json["resources"] = resources_json(shown.swept.usage, std::nullopt);  // the maximum of the steps
   }
-  json["match"] = shown.found ? Json(record::to_string(shown.found->match)) : Json();
+  json["match"] = shown.found ? Json(store::to_string(shown.found->match)) : Json();
   json["best"] = nullptr;
   if (shown.found && shown.found->record) json["best"] = report::measured_json(spec, *shown.found->record);
   json["macros"] = Json::object();
@@ -377,7 +377,7 @@ void print_text(const spec::Spec& spec, const target::Target& target, const Show
   if (shown.found && shown.found->record)
     print_out("            {} on {} ({})\n",
               base::human_time_ms(measure::statistic(shown.found->record->time_ms, spec.measure.statistic)),
-              shown.found->record->device.name, record::to_string(shown.found->match));
+              shown.found->record->device.name, store::to_string(shown.found->match));
   if (shown.found && shown.found->record && shown.found->record->repeatable)
     print_out("            {}\n", shown.found->record->repeatable->text());
   print_out("compiled:   {} for {} ({})\n", fmt::join(build::entries_of(shown.request), ", "), target.arch,

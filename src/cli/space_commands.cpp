@@ -9,8 +9,8 @@
 #include "cli/cases.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/rank.hpp"
-#include "core/record/record.hpp"
 #include "core/search/samples.hpp"
+#include "core/store/record.hpp"
 #include "report/text/run_report.hpp"
 #include "system/clock.hpp"
 
@@ -48,7 +48,7 @@ target::Target target_of(const std::string& path, const CommonOptions& options) 
 Json named(const space::Space& space, std::uint64_t index) {
   Json json;
   const space::Config config = space.at(index);
-  for (std::size_t i = 0; i < config.size(); ++i) json[space.parameters()[i].name] = record::to_json(config[i]);
+  for (std::size_t i = 0; i < config.size(); ++i) json[space.parameters()[i].name] = store::to_json(config[i]);
   return json;
 }
 

@@ -4,9 +4,9 @@
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/record.hpp"
 #include "core/run/job.hpp"
 #include "core/search/samples.hpp"
+#include "core/store/record.hpp"
 #include "core/target/target.hpp"
 #include "ipc/pool.hpp"
 #include "ipc/services.hpp"
@@ -37,23 +37,23 @@ struct ValidatedCase {
   std::size_t failed() const { return result.records.size() - count(Outcome::ok) - count(Outcome::rejected); }
 };
 
-std::string verdict(const record::Record& record) {
+std::string verdict(const store::Record& record) {
   return record.outcome == Outcome::ok ? "valid" : to_string(record.outcome);
 }
 
 /// Valid ones first, in the order of their texts.
-std::vector<const record::Record*> ordered(const ValidatedCase& one) {
-  std::vector<std::pair<std::string, const record::Record*>> named;
-  for (const record::Record& record : one.result.records)
+std::vector<const store::Record*> ordered(const ValidatedCase& one) {
+  std::vector<std::pair<std::string, const store::Record*>> named;
+  for (const store::Record& record : one.result.records)
     named.emplace_back(
         fmt::format("{} {}", static_cast<int>(record.outcome), report::config_text(one.spec, record.config)), &record);
   std::sort(named.begin(), named.end());
-  std::vector<const record::Record*> order;
+  std::vector<const store::Record*> order;
   for (const auto& [name, record] : named) order.push_back(record);
   return order;
 }
 
-std::string error_text(const record::Record& record) {
+std::string error_text(const store::Record& record) {
   return record.validation ? fmt::format("{:.2g}", record.validation->max_abs_error) : "-";
 }
 
@@ -69,7 +69,7 @@ void print_text(const std::vector<ValidatedCase>& cases, const std::vector<Faile
   report::FittedTable table{
       {{"device"}, {"result"}, {"max abs error"}, {"configuration", text}, {"problem", context}, {"message", remark}}};
   for (const ValidatedCase& one : cases)
-    for (const record::Record* const record : ordered(one))
+    for (const store::Record* const record : ordered(one))
       table.rows.push_back({one.result.device.arch, verdict(*record), error_text(*record),
                             report::config_text(one.spec, record->config), space::shown_text(one.result.problem),
                             base::first_line(record->message)});
@@ -93,13 +93,13 @@ Json case_json(const ValidatedCase& one) {
             {"space_size", one.result.space_size},
             {"counts", report::counts_json(one.result.counts)}};
   json["configurations"] = Json::array();
-  for (const record::Record* const record : ordered(one)) {
+  for (const store::Record* const record : ordered(one)) {
     Json row{{"config", report::bindings_json(record->config)},
              {"valid", record->outcome == Outcome::ok},
              {"outcome", to_string(record->outcome)}};
     if (record->outcome != Outcome::ok) row["stage"] = record->stage;
     if (!record->message.empty()) row["message"] = record->message;
-    if (record->validation) row["validation"] = record::to_json(*record->validation);
+    if (record->validation) row["validation"] = store::to_json(*record->validation);
     json["configurations"].push_back(std::move(row));
   }
   return json;

@@ -5,8 +5,8 @@
 
 #include "cli/cases.hpp"
 #include "core/build/manifest.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/record_log.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::cli {
@@ -47,9 +47,9 @@ class MeasuredConfigs {
                   const device::DeviceInfo& device) const {
     const std::string key = build::key_of(parts);
     std::optional<Nearest> best;
-    const auto add = [&](const record::Record& record) {
+    const auto add = [&](const store::Record& record) {
       std::vector<std::string> differences = build::key_difference(record.key_parts, parts);
-      if (record::same_driver(record.device, device))
+      if (store::same_driver(record.device, device))
         std::erase_if(differences, [](const std::string& line) { return line.starts_with("driver: "); });
       if (record.key == key) differences.clear();
       if (!best || differences.size() < best->differences.size())
@@ -80,7 +80,7 @@ class MeasuredConfigs {
     std::vector<const store::StoredConfig*> rows;
     for (auto row = begin; row != end; ++row) rows.push_back(row->second);
     const auto rank = [&](const store::StoredConfig* row) {
-      const bool own = view_.problem_of(*row) == problem && record::same_device(view_.device_of(*row), device);
+      const bool own = view_.problem_of(*row) == problem && store::same_device(view_.device_of(*row), device);
       return std::tuple(!own, -row->unix_time_ms, row->block->file, row->offset());
     };
     const auto last = rows.begin() + std::min(max_rows, std::ssize(rows));
@@ -152,7 +152,7 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
     }
     MeasuredConfigs::Nearest nearest = measured->nearest(named, possible.front(), problem, device);
     const std::vector<std::string> difference =
-        record::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, today.of(request));
+        store::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, today.of(request));
     if (difference.empty()) {
       ++verdicts.stored;
       continue;
@@ -166,7 +166,7 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
   return verdicts;
 }
 
-Json verdicts_json(const Bindings& problem, const Verdicts& verdicts, const record::LookupResult& lookup) {
+Json verdicts_json(const Bindings& problem, const Verdicts& verdicts, const store::LookupResult& lookup) {
   Json json{{"problem", report::bindings_json(problem)},
             {"configurations", verdicts.asked},
             {"stored", verdicts.stored},
@@ -174,11 +174,11 @@ Json verdicts_json(const Bindings& problem, const Verdicts& verdicts, const reco
   json["differing"] = Json::object();
   for (const auto& [parts, count] : verdicts.differing) json["differing"][parts] = count;
   json["example"] = {{"config", verdicts.example_config}, {"differences", verdicts.example}};
-  json["lookup"] = {{"match", record::to_string(lookup.match)}, {"reasons", lookup.reasons}};
+  json["lookup"] = {{"match", store::to_string(lookup.match)}, {"reasons", lookup.reasons}};
   return json;
 }
 
-void print_text(const Bindings& problem, const Verdicts& verdicts, const record::LookupResult& lookup) {
+void print_text(const Bindings& problem, const Verdicts& verdicts, const store::LookupResult& lookup) {
   if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
   print_out("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
   for (const auto& [parts, count] : verdicts.differing)
@@ -187,7 +187,7 @@ void print_text(const Bindings& problem, const Verdicts& verdicts, const record:
     print_out("  for example {} (stored -> now):\n", verdicts.example_config);
     for (const std::string& difference : verdicts.example) print_out("    {}\n", difference);
   }
-  print_out("lookup: {}\n", record::to_string(lookup.match));
+  print_out("lookup: {}\n", store::to_string(lookup.match));
   for (const std::string& reason : lookup.reasons) print_out("  {}\n", reason);
 }
 
@@ -200,7 +200,7 @@ int explain(const WhyOptions& options) {
   const spec::Spec spec = load_spec_for(options.path, options, target);
   const StoredAnswers stored(spec, options, target);
   if (stored.view().records() == 0)
-    for (const std::string& arch : record::recorded_archs(options.store_path(), spec.kernel.name))
+    for (const std::string& arch : store::recorded_archs(options.store_path(), spec.kernel.name))
       if (arch != target.device.arch)
         tell("note: {} has records of this kernel for {}, which never answer for {}\n", options.store_path().string(),
              arch, target.device.arch);
@@ -211,8 +211,8 @@ int explain(const WhyOptions& options) {
     const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target, options.store_path());
     const Verdicts verdicts =
         judge(spec, space, resolver, problem, target.device, stored, measured, options.store_path());
-    record::SpecFit fit = fit_of(spec, problem, target, options.store_path());
-    const record::LookupResult lookup = stored.look_up(problem, fit);
+    store::SpecFit fit = fit_of(spec, problem, target, options.store_path());
+    const store::LookupResult lookup = stored.look_up(problem, fit);
     printer.add([&] { return verdicts_json(problem, verdicts, lookup); },
                 [&] { print_text(problem, verdicts, lookup); });
   }

@@ -27,7 +27,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
 #include "system/trust.hpp"
@@ -41,7 +41,7 @@ namespace fs = std::filesystem;
 constexpr const char* ended = "ended";
 
 // The host, for processes whose ids can be checked from here.
-std::string host_component() { return record::path_component(system::host_name() + "-" + system::pid_scope()); }
+std::string host_component() { return store::path_component(system::host_name() + "-" + system::pid_scope()); }
 
 [[noreturn]] void fail(const std::string& doing, const fs::path& path, int error) {
   throw Error(ErrorKind::io, fmt::format("cannot {} {}: {}; processes of one job share their work there, and "
@@ -79,7 +79,7 @@ Claims::Claims(fs::path folder, std::string owner, system::Clock& clock, Options
     error = system::make_directories(folder_ / part);
     if (error) fail("make the directory", folder_ / part, error.value());
   }
-  own_ = folder_ / "ranks" / record::path_component(owner_);
+  own_ = folder_ / "ranks" / store::path_component(owner_);
   fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0) fail("create", own_, errno);
   const std::string text = line();
@@ -187,7 +187,7 @@ bool Claims::has_left(const std::string& owner) {
   if (!is_new && static_cast<double>(now - sight.looked_ns) < options_.look_s * 1e9) return false;
   sight.looked_ns = now;
   // Opened again each time, so that NFS asks its server (close-to-open consistency).
-  const std::string text = system::read_if_there(folder_ / "ranks" / record::path_component(owner));
+  const std::string text = system::read_if_there(folder_ / "ranks" / store::path_component(owner));
   if (text != sight.text) {
     sight.text = text;
     sight.changed_ns = now;
@@ -206,7 +206,7 @@ std::set<std::string> Claims::owners() const {
   std::error_code error;
   fs::directory_iterator entries(folder_ / "ranks", error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error))
-    if (const auto name = record::name_of_component(entries->path().filename().string())) names.insert(*name);
+    if (const auto name = store::name_of_component(entries->path().filename().string())) names.insert(*name);
   if (error) fail("list", folder_ / "ranks", error.value());
   return names;
 }

@@ -13,8 +13,8 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
 
@@ -28,7 +28,7 @@ namespace fields = base::fields;
 using fields::always, fields::optional, fields::required;
 
 constexpr auto bindings_form =
-    fields::Through{[](const Bindings& bindings) { return record::to_json(bindings); }, record::bindings_from_json};
+    fields::Through{[](const Bindings& bindings) { return store::to_json(bindings); }, store::bindings_from_json};
 constexpr fields::Through best_time_form{[](const std::optional<double>& time_ms) { return *time_ms; },
                                          [](const nlohmann::json& json) { return json.get<double>(); }};
 constexpr auto has_best = [](const WorkProgress& work) { return work.best_ms.has_value(); };
@@ -60,7 +60,7 @@ ProgressFile::ProgressFile(const std::filesystem::path& store, const std::string
                            system::Clock& clock)
     : path_(
           study_folder(store, study) / "progress" /
-          (record::path_component(process.host + "-" + std::to_string(process.pid) + "-" + process.attempt) + ".json")),
+          (store::path_component(process.host + "-" + std::to_string(process.pid) + "-" + process.attempt) + ".json")),
       process_(std::move(process)),
       clock_(clock) {
   write(true);
@@ -171,7 +171,7 @@ std::vector<std::string> studies_in(const fs::path& store) {
   std::vector<std::pair<fs::file_time_type, std::string>> dated;
   std::error_code error;
   for (fs::directory_iterator entry(store / "studies", error), end; !error && entry != end; entry.increment(error)) {
-    const auto name = record::name_of_component(entry->path().filename().string());
+    const auto name = store::name_of_component(entry->path().filename().string());
     std::error_code missing;
     // Each rewrite of a file in it changes the directory's time.
     const fs::file_time_type time = fs::last_write_time(entry->path() / "progress", missing);

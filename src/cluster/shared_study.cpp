@@ -14,9 +14,9 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
 #include "system/trust.hpp"
@@ -32,7 +32,7 @@ constexpr std::uint64_t beat_every_ms = 3000;
 constexpr std::uint64_t look_every_least_ms = 50, look_every_most_ms = 10'000;
 
 fs::path claims_folder(const SharedStudy::Place& place, const std::string& study) {
-  return study_folder(place.store, study) / record::path_component(place.arch) / record::path_component(place.kernel) /
+  return study_folder(place.store, study) / store::path_component(place.arch) / store::path_component(place.kernel) /
          base::sha256(space::bindings_text(place.problem)).substr(0, 16);
 }
 
@@ -44,7 +44,7 @@ std::int64_t agreed_beginning(const fs::path& folder, std::int64_t now_unix_ms) 
 }  // namespace
 
 std::string agree_on(const fs::path& file, const std::string& text) {
-  const fs::path own = file.parent_path() / ("." + record::new_attempt());
+  const fs::path own = file.parent_path() / ("." + store::new_attempt());
   system::write_file_atomically(own, text);
   if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && system::read_if_there(file).empty())
     system::write_file_atomically(file, text);
@@ -56,7 +56,7 @@ std::string agree_on(const fs::path& file, const std::string& text) {
 std::string join_study(const fs::path& store, const std::string& study, const std::string& place) {
   for (int run = 1;; ++run) {
     const std::string name = run == 1 ? study : fmt::format("{}+{}", study, run);
-    const fs::path folder = study_folder(store, name) / "seats" / record::path_component(place);
+    const fs::path folder = study_folder(store, name) / "seats" / store::path_component(place);
     const std::error_code error = system::make_directories(folder.parent_path());
     const int file = error ? -1 : ::open(folder.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (file >= 0) {
@@ -80,7 +80,7 @@ bool is_run_of(const std::string& study, const std::string& name) {
 void require_one_device(const fs::path& store, const std::string& study, const std::string& component,
                         const std::string& name, const std::string& arch) {
   const std::string device = base::printable(name) + " (" + base::printable(arch) + ")";
-  const std::string found = agree_on(study_folder(store, study) / "components" / record::path_component(component),
+  const std::string found = agree_on(study_folder(store, study) / "components" / store::path_component(component),
                                      device + "\non " + base::printable(system::host_name()) + "\n");
   const std::size_t end = found.find('\n');
   if (found.substr(0, end) == device) return;
@@ -98,10 +98,10 @@ void require_one_device(const fs::path& store, const std::string& study, const s
 RecordTail::RecordTail(fs::path store, std::string arch, std::string kernel)
     : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)) {}
 
-std::vector<record::Record> RecordTail::read(const std::set<std::string>& attempts) {
-  std::vector<record::Record> records;
+std::vector<store::Record> RecordTail::read(const std::set<std::string>& attempts) {
+  std::vector<store::Record> records;
   std::vector<std::string> warnings;  // about the whole directory: the next run reports them
-  for (const fs::path& path : record::record_files(store_, arch_, kernel_, warnings)) {
+  for (const fs::path& path : store::record_files(store_, arch_, kernel_, warnings)) {
     // <host>-<pid>-<attempt>, with ".2" if that was taken.
     const std::string stem = path.stem().string();
     std::string attempt = stem.substr(stem.rfind('-') + 1);
@@ -114,11 +114,10 @@ std::vector<record::Record> RecordTail::read(const std::set<std::string>& attemp
     const std::string text = system::read_file_part(path, file.read_bytes, size - file.read_bytes);
     std::string_view rest = text;
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos && !file.newer; end = rest.find('\n')) {
-      record::RecordLine line = record::read_record_line(rest.substr(0, end));
-      if (line.kind == record::RecordLine::Kind::record) records.push_back(std::move(*line.record));
-      file.newer = line.kind == record::RecordLine::Kind::newer;
-      lines_[attempt] +=
-          line.kind == record::RecordLine::Kind::record || line.kind == record::RecordLine::Kind::damaged;
+      store::RecordLine line = store::read_record_line(rest.substr(0, end));
+      if (line.kind == store::RecordLine::Kind::record) records.push_back(std::move(*line.record));
+      file.newer = line.kind == store::RecordLine::Kind::newer;
+      lines_[attempt] += line.kind == store::RecordLine::Kind::record || line.kind == store::RecordLine::Kind::damaged;
       file.read_bytes += end + 1;
       rest.remove_prefix(end + 1);
     }
@@ -127,7 +126,7 @@ std::vector<record::Record> RecordTail::read(const std::set<std::string>& attemp
 }
 
 fs::path study_folder(const fs::path& store, const std::string& study) {
-  return store / "studies" / record::path_component(study);
+  return store / "studies" / store::path_component(study);
 }
 
 SharedStudy::SharedStudy(system::EventLoop& loop, system::Clock& clock, const Place& place, const Rank& rank,
@@ -150,13 +149,13 @@ void SharedStudy::beat_later() {
   });
 }
 
-std::vector<record::Record> SharedStudy::news() {
+std::vector<store::Record> SharedStudy::news() {
   claims_.about_to_read();
   std::set<std::string> others = claims_.owners();
   others.erase(attempt_);
-  std::vector<record::Record> records = tail_.read(others);
+  std::vector<store::Record> records = tail_.read(others);
   for (const auto& [owner, lines] : tail_.lines()) claims_.have_read(owner, lines);
-  std::erase_if(records, [this](const record::Record& record) { return record.problem != problem_; });
+  std::erase_if(records, [this](const store::Record& record) { return record.problem != problem_; });
   return records;
 }
 

@@ -11,8 +11,8 @@
 
 #include "cluster/claims.hpp"
 #include "cluster/launcher.hpp"
-#include "core/record/record.hpp"
 #include "core/run/peers.hpp"
+#include "core/store/record.hpp"
 #include "system/event_loop.hpp"
 
 namespace xtune::cluster {
@@ -24,7 +24,7 @@ class RecordTail {
   RecordTail(std::filesystem::path store, std::string arch, std::string kernel);
   /// The complete lines that these attempts have appended since the last call; damaged lines are skipped, and files of
   /// a newer xtune from their header on. Throws Error(io) if an existing file cannot be read.
-  std::vector<record::Record> read(const std::set<std::string>& attempts);
+  std::vector<store::Record> read(const std::set<std::string>& attempts);
   /// Number of complete lines of each attempt so far, without headers, but with damaged ones.
   const std::map<std::string, std::uint64_t>& lines() const noexcept { return lines_; }
 
@@ -56,7 +56,7 @@ class SharedStudy final : public run::Peers {
   bool take(const std::string& name) override { return claims_.take(name); }
   void leave() noexcept override { claims_.end(); }
   void stored_one() noexcept override { claims_.have_stored_one(); }
-  std::vector<record::Record> news() override;
+  std::vector<store::Record> news() override;
   std::size_t size() const noexcept override { return size_; }
   std::size_t place() const noexcept override { return place_; }
   std::int64_t began_unix_ms() const noexcept override { return began_unix_ms_; }

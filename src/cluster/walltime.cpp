@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
 #include "xtune/error.hpp"
@@ -129,9 +129,9 @@ constexpr const char* no_limit = "none\n";
 }  // namespace
 
 JobEnd::JobEnd(const std::filesystem::path& store, const std::string& study, const ReadVariable& get)
-    : file_(
-          study_folder(store, study) / "ends" /
-          record::path_component(get("SLURM_JOB_ID").value_or("") + "-r" + get("SLURM_RESTART_COUNT").value_or("0"))) {}
+    : file_(study_folder(store, study) / "ends" /
+            store::path_component(get("SLURM_JOB_ID").value_or("") + "-r" + get("SLURM_RESTART_COUNT").value_or("0"))) {
+}
 
 void JobEnd::tell(const std::optional<Walltime>& walltime, std::int64_t unix_time_ms) const noexcept try {
   system::write_file_atomically(

@@ -45,10 +45,10 @@ Builder::Builder(std::filesystem::path store, std::shared_ptr<const store::Bundl
       open_(std::move(open)),
       say_(std::move(say)) {}
 
-std::optional<build::Artifact> Builder::find(const std::string& key, const record::Record* record) const {
+std::optional<build::Artifact> Builder::find(const std::string& key, const store::Record* record) const {
   const auto is_right = [&](const std::optional<build::Artifact>& artifact, const char* place) {
     if (!artifact || !usable_(*artifact)) return false;
-    if (!record || record::is_measured(*record, *artifact)) return true;
+    if (!record || store::is_measured(*record, *artifact)) return true;
     say_(fmt::format("artifact {} in the {} is not the one that its record measured: not loaded", key, place));
     return false;
   };
@@ -100,7 +100,7 @@ Builder::Opened& Builder::toolchain(const std::string& arch) {
 }
 
 Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                     const device::DeviceInfo& device, const space::Config& config, const record::Record* record,
+                     const device::DeviceInfo& device, const space::Config& config, const store::Record* record,
                      const std::vector<std::string>& toolchains, const std::vector<std::string>& archs) {
   const auto resolver_for = [&](const std::string& arch, const std::string& fingerprint) {
     return resolve::CandidateResolver(spec, space, problem, device, arch, fingerprint, false, store_);

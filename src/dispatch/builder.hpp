@@ -15,9 +15,9 @@
 
 #include "backends/runtime.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/record.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::dispatch {
 
@@ -60,7 +60,7 @@ class Builder {
   /// artifacts; `archs.front()` is compiled for. Throws CandidateFailure for a configuration that has no launch or does
   /// not compile, NotStored, and Error(io) if a source cannot be read.
   Build build(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-              const device::DeviceInfo& device, const space::Config& config, const record::Record* record,
+              const device::DeviceInfo& device, const space::Config& config, const store::Record* record,
               const std::vector<std::string>& toolchains, const std::vector<std::string>& archs);
 
   /// Adds an artifact that counts as stored.
@@ -76,7 +76,7 @@ class Builder {
 
   /// record: as for build. An artifact with another image than that record measured counts as missing, as does a
   /// damaged one of the bundle; both are reported.
-  std::optional<build::Artifact> find(const std::string& key, const record::Record* record) const;
+  std::optional<build::Artifact> find(const std::string& key, const store::Record* record) const;
 
   /// What the compile of a known artifact read; empty: nothing else than its source shows, or unknown.
   build::Manifest manifest_of_artifact(const std::string& key) const;

@@ -17,10 +17,10 @@
 
 #include "base/json_fields.hpp"
 #include "base/text.hpp"
-#include "core/record/record.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/suite.hpp"
+#include "core/store/record.hpp"
 #include "system/clock.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
@@ -62,8 +62,8 @@ struct Line : CoveredProblem {
 };
 
 namespace fields = base::fields;
-constexpr fields::Through bindings_form{[](const Bindings& value) { return record::to_json(value); },
-                                        record::bindings_from_json};
+constexpr fields::Through bindings_form{[](const Bindings& value) { return store::to_json(value); },
+                                        store::bindings_from_json};
 constexpr auto has_measurement = [](const Line& line) { return !line.measured_for.empty(); };
 
 std::optional<Choice::Kind> kind_named(const std::string& word) {

@@ -175,7 +175,7 @@ Prepared Preparation::load(const Key& key, const Bindings& problem, const device
 /// The measured configuration; else the first default one that runs, unless it is known to be wrong for the problem.
 Prepared Preparation::make(const Key& key, const ChosenCase& found) try {
   const Choice& choice = found.selection.choice;
-  const std::optional<record::Record>& record = found.selection.record;
+  const std::optional<store::Record>& record = found.selection.record;
   Coverage::Counter* const calls = log(found, choice, found.refusal);
   if (!found.refusal.empty()) throw ProvenWrong(ErrorKind::nothing_valid, found.refusal);
   const std::string chosen = space::shown_text(choice.config), title = this->title(found.problem);

@@ -14,11 +14,11 @@
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/model/rank.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/objective.hpp"
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/objective.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
@@ -61,7 +61,7 @@ class Selector::Query {
  public:
   Query(const spec::Spec& spec_, const Bindings& problem_, const device::DeviceInfo& device_,
         const std::vector<std::string>& archs, std::shared_ptr<const LoadedStores> stores,
-        std::vector<record::Record> own_, const Selector& selector)
+        std::vector<store::Record> own_, const Selector& selector)
       : spec(spec_),
         problem(problem_),
         device(device_),
@@ -75,7 +75,7 @@ class Selector::Query {
   const spec::Spec& spec;
   const Bindings& problem;
   const device::DeviceInfo& device;
-  const std::vector<record::Record> own;  ///< winners that are not in any store
+  const std::vector<store::Record> own;  ///< winners that are not in any store
 
   /// As Selector::objection_to. Throws store::RecordsChanged.
   const std::string& objection_to(const Bindings& config) {
@@ -93,85 +93,84 @@ class Selector::Query {
   /// From all views of the stores: the store's own measurement comes before an equally near one of the bundle.
   Selection from_views();
   /// Uses whole records: for goals other than the time, and for those of other architectures (any_key).
-  Selection from_records(const std::vector<record::Record>& records, bool any_key);
+  Selection from_records(const std::vector<store::Record>& records, bool any_key);
 
  private:
-  record::SpecFit& fit(const std::string& arch, const std::string& toolchain) {
+  store::SpecFit& fit(const std::string& arch, const std::string& toolchain) {
     auto& fit = fits_[{arch, toolchain}];
     if (!fit)
-      fit = std::make_unique<record::SpecFit>(
+      fit = std::make_unique<store::SpecFit>(
           spec, problem, device, arch, toolchain, selector_.store_,
           [this](const std::string& key) { return manifest_of(key, selector_.store_, selector_.bundle_.get()); });
     return *fit;
   }
-  std::string obstacle(const record::Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
-  std::vector<std::string> differences(const record::Record& record);
+  std::string obstacle(const store::Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
+  std::vector<std::string> differences(const store::Record& record);
   std::string find_objection(const Bindings& config);
   /// The conditions of today's spec on records.
-  record::LookupRules rules();
+  store::LookupRules rules();
   Selection from_view(const store::StoreView& view);
-  Selection selection_of(record::Match match, record::Record record, double distance, bool stale) const;
+  Selection selection_of(store::Match match, store::Record record, double distance, bool stale) const;
 
   const std::vector<std::string>& archs_;
   const std::shared_ptr<const LoadedStores> stores_;
   const Selector& selector_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<record::SpecFit>> fits_;  ///< by arch and toolchain
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<store::SpecFit>> fits_;  ///< by arch and toolchain
   std::map<Bindings, std::string> objections_;  ///< by configuration; empty: none
 };
 
-std::vector<std::string> Selector::Query::differences(const record::Record& record) {
+std::vector<std::string> Selector::Query::differences(const store::Record& record) {
   std::vector<std::string> differences;
   for (const std::string& arch : archs_) {
     std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
     if (of_arch.empty()) return of_arch;
-    if (differences.empty() || record::key_fit(of_arch) < record::key_fit(differences))
-      differences = std::move(of_arch);
+    if (differences.empty() || store::key_fit(of_arch) < store::key_fit(differences)) differences = std::move(of_arch);
   }
   return differences;
 }
 
-record::LookupRules Selector::Query::rules() {
-  record::LookupRules rules;
-  rules.obstacle = [this](const record::Record& record) {
+store::LookupRules Selector::Query::rules() {
+  store::LookupRules rules;
+  rules.obstacle = [this](const store::Record& record) {
     std::string obstacle = this->obstacle(record);
     if (obstacle.empty() && !objection_to(record.config).empty()) obstacle = "that failed nearer by";
     return obstacle;
   };
-  rules.differences = [this](const record::Record& record) { return differences(record); };
+  rules.differences = [this](const store::Record& record) { return differences(record); };
   rules.radius = spec.dispatch.radius;
-  rules.fit_at_best = [this](const device::DeviceInfo& measured) { return record::fit_at_best(measured, device); };
+  rules.fit_at_best = [this](const device::DeviceInfo& measured) { return store::fit_at_best(measured, device); };
   return rules;
 }
 
 std::string Selector::Query::find_objection(const Bindings& config) {
   const std::string text = space::bindings_text(config);
-  std::vector<record::PastLaunch> launches;
-  std::vector<std::function<record::Record()>> records;
+  std::vector<store::PastLaunch> launches;
+  std::vector<std::function<store::Record()>> records;
   for (const store::StoreView& view : stores_->views)
     for (const store::StoredConfig* row : view.suspect(text)) {
       const bool passed = row->outcome == Outcome::ok;
-      if (!passed && !record::failed_when_run(row->outcome, "")) continue;
+      if (!passed && !store::failed_when_run(row->outcome, "")) continue;
       launches.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
       records.emplace_back([&view, row] { return view.record_of(*row); });
     }
   if (launches.empty()) return {};
-  for (const record::Record& record : own)
+  for (const store::Record& record : own)
     if (record.config == config) {
       launches.push_back({&record.problem, &record.device, true, record.unix_time_ms});
       records.emplace_back([&record] { return record; });
     }
   const auto holds = [&](std::size_t i) {
-    const record::Record record = records[i]();
+    const store::Record record = records[i]();
     if (!launches[i].passed &&
-        (!record::failed_when_run(record.outcome, record.stage) || record::is_stored_shortage(record)))
+        (!store::failed_when_run(record.outcome, record.stage) || store::is_stored_shortage(record)))
       return false;
     if (!obstacle(record).empty()) return false;
     const std::vector<std::string> differences = this->differences(record);
     return std::all_of(differences.begin(), differences.end(), is_same_code);
   };
-  const std::optional<std::size_t> against = record::objection(launches, problem, device, holds);
+  const std::optional<std::size_t> against = store::objection(launches, problem, device, holds);
   if (!against) return {};
-  const record::Record record = records[*against]();
+  const store::Record record = records[*against]();
   return fmt::format("{} failed for {} ({}{}{})", space::shown_text(config), space::shown_text(record.problem),
                      to_string(record.outcome), record.message.empty() ? "" : ": ", record.message);
 }
@@ -179,9 +178,9 @@ std::string Selector::Query::find_objection(const Bindings& config) {
 namespace {
 
 /// The kinds have the order of the matches.
-Choice::Kind kind_of(record::Match match) { return static_cast<Choice::Kind>(match); }
-static_assert(static_cast<int>(record::Match::bucket) == static_cast<int>(Choice::Kind::bucket) &&
-              static_cast<int>(record::Match::none) == static_cast<int>(Choice::Kind::none));
+Choice::Kind kind_of(store::Match match) { return static_cast<Choice::Kind>(match); }
+static_assert(static_cast<int>(store::Match::bucket) == static_cast<int>(Choice::Kind::bucket) &&
+              static_cast<int>(store::Match::none) == static_cast<int>(Choice::Kind::none));
 
 std::tuple<Choice::Kind, double, bool> rank(const Selection& selection) {
   return {selection.choice.kind, selection.choice.distance, !selection.choice.stale.empty()};
@@ -189,9 +188,9 @@ std::tuple<Choice::Kind, double, bool> rank(const Selection& selection) {
 
 }  // namespace
 
-Selection Selector::Query::selection_of(record::Match match, record::Record record, double distance, bool stale) const {
+Selection Selector::Query::selection_of(store::Match match, store::Record record, double distance, bool stale) const {
   Selection selection;
-  if (stale) selection.choice.stale = record::driver_change(record.device, device);
+  if (stale) selection.choice.stale = store::driver_change(record.device, device);
   selection.choice.kind = kind_of(match);
   selection.choice.config = record.config;
   selection.choice.measured_for = record.problem;
@@ -202,11 +201,11 @@ Selection Selector::Query::selection_of(record::Match match, record::Record reco
 }
 
 Selection Selector::Query::from_view(const store::StoreView& view) {
-  const record::LookupRules rules = this->rules();
+  const store::LookupRules rules = this->rules();
   store::StoreView::Found found = view.find(problem, device, rules);
   std::string reason = view.explain(found, problem, device, rules);
   Selection selection;
-  const bool stale = found.fit == record::KeyFit::stale;
+  const bool stale = found.fit == store::KeyFit::stale;
   if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale);
   selection.choice.reasons.push_back(std::move(reason));
   return selection;
@@ -222,12 +221,12 @@ Selection Selector::Query::from_views() {
   return best;
 }
 
-Selection Selector::Query::from_records(const std::vector<record::Record>& records, bool any_key) {
-  record::LookupRules rules = this->rules();
+Selection Selector::Query::from_records(const std::vector<store::Record>& records, bool any_key) {
+  store::LookupRules rules = this->rules();
   if (any_key) rules.differences = {};
-  rules.bucket = record::bucket_function(spec, device);
-  record::LookupResult found =
-      record::look_up(records, problem, device, record::Objective(spec).criterion(problem, device), rules);
+  rules.bucket = store::bucket_function(spec, device);
+  store::LookupResult found =
+      store::look_up(records, problem, device, store::Objective(spec).criterion(problem, device), rules);
   Selection selection;
   if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, found.stale);
   selection.choice.reasons = std::move(found.reasons);
@@ -262,8 +261,8 @@ std::shared_ptr<const LoadedStores> Selector::load_stores(const device::DeviceIn
   auto fresh = std::make_shared<LoadedStores>();
   store::StoreViewOptions options;
   options.statistic = spec_.measure.statistic;
-  options.bucket = record::bucket_function(spec_, device);
-  std::vector<record::Record> newest;
+  options.bucket = store::bucket_function(spec_, device);
+  std::vector<store::Record> newest;
   const auto add = [&](const auto& load) {
     try {
       store::StoreView view = load();
@@ -280,8 +279,8 @@ std::shared_ptr<const LoadedStores> Selector::load_stores(const device::DeviceIn
   if (!store_.empty()) add([&] { return store::StoreView::load(store_, device.arch, spec_.kernel.name, options); });
   if (bundle_) add([&] { return bundle_->view(device.arch, spec_.kernel.name, options); });
   std::stable_sort(newest.begin(), newest.end(),
-                   [](const record::Record& a, const record::Record& b) { return a.unix_time_ms > b.unix_time_ms; });
-  for (const record::Record& record : newest) base::add_once(fresh->toolchains, record.toolchain);
+                   [](const store::Record& a, const store::Record& b) { return a.unix_time_ms > b.unix_time_ms; });
+  for (const store::Record& record : newest) base::add_once(fresh->toolchains, record.toolchain);
   return fresh;
 }
 
@@ -294,16 +293,16 @@ std::vector<std::string> Selector::toolchains(const device::DeviceInfo& device) 
   return stores_of(device)->toolchains;
 }
 
-void Selector::remember(record::Record record) {
+void Selector::remember(store::Record record) {
   const std::lock_guard lock(mutex_);
   remembered_.push_back(std::move(record));
 }
 
-std::vector<record::Record> Selector::remembered(const device::DeviceInfo& device) const {
+std::vector<store::Record> Selector::remembered(const device::DeviceInfo& device) const {
   const std::lock_guard lock(mutex_);
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   std::copy_if(remembered_.begin(), remembered_.end(), std::back_inserter(records),
-               [&](const record::Record& record) { return record.device.arch == device.arch; });
+               [&](const store::Record& record) { return record.device.arch == device.arch; });
   return records;
 }
 
@@ -319,10 +318,10 @@ void Selector::say_once_a_cause(const std::vector<std::string>& warnings) {
   }
 }
 
-std::vector<record::Record> Selector::records_of(const std::string& arch) {
+std::vector<store::Record> Selector::records_of(const std::string& arch) {
   try {
-    record::RecordSet read = store_.empty() ? bundle_->record_set(arch, spec_.kernel.name)
-                                            : record::read_records(store_, arch, spec_.kernel.name);
+    store::RecordSet read = store_.empty() ? bundle_->record_set(arch, spec_.kernel.name)
+                                           : store::read_records(store_, arch, spec_.kernel.name);
     say_once_a_cause(read.warnings);
     return std::move(read.records);
   } catch (const Error& error) {
@@ -332,7 +331,7 @@ std::vector<record::Record> Selector::records_of(const std::string& arch) {
 }
 
 std::vector<std::string> Selector::recorded_archs() const {
-  if (!store_.empty()) return record::recorded_archs(store_, spec_.kernel.name);
+  if (!store_.empty()) return store::recorded_archs(store_, spec_.kernel.name);
   std::vector<std::string> archs;
   for (const store::Bundle::Part& part : bundle_->parts())
     if (part.kernel == spec_.kernel.name) archs.push_back(part.arch);
@@ -340,12 +339,12 @@ std::vector<std::string> Selector::recorded_archs() const {
 }
 
 /// As if they had been measured here: only their configurations count.
-std::vector<record::Record> Selector::records_elsewhere(const device::DeviceInfo& device) {
-  std::vector<record::Record> all;
+std::vector<store::Record> Selector::records_elsewhere(const device::DeviceInfo& device) {
+  std::vector<store::Record> all;
   for (const std::string& arch : recorded_archs()) {
     // Simulated times of an emulator choose nothing for a device.
     if (arch == device.arch || (device::is_emulated(arch) && !device::is_emulated(device))) continue;
-    for (record::Record& record : records_of(arch)) {
+    for (store::Record& record : records_of(arch)) {
       record.device.arch = device.arch;
       record.device.backend = device.backend;
       record.artifact_key.clear();

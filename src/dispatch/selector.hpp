@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "core/record/lookup.hpp"
-#include "core/record/record.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record.hpp"
 #include "xtune/kernel.hpp"
 
 namespace xtune::dispatch {
@@ -26,7 +26,7 @@ build::Manifest manifest_of(const std::string& key, const std::filesystem::path&
 
 struct Selection {
   Choice choice;
-  std::optional<record::Record> record;  ///< the record behind the choice; unset: use the default configuration
+  std::optional<store::Record> record;  ///< the record behind the choice; unset: use the default configuration
 };
 
 /// Exact (this problem on this kind of device), else the nearest in the bucket of the [dispatch] key, else the nearest
@@ -43,7 +43,7 @@ class Selector {
   Selection select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                    const std::vector<std::string>& archs);
 
-  /// The measurements that are a reason not to run a configuration for this problem (core/record/lookup.hpp): a
+  /// The measurements that are a reason not to run a configuration for this problem (core/store/lookup.hpp): a
   /// clause for people, or empty.
   std::string objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
                            const device::DeviceInfo& device, const std::vector<std::string>& archs);
@@ -56,7 +56,7 @@ class Selector {
 
   /// Adds a measurement that is used in addition to the store's, and before equally near ones: one that is not in any
   /// store.
-  void remember(record::Record record);
+  void remember(store::Record record);
   const std::filesystem::path& store() const noexcept { return store_; }
 
  private:
@@ -70,11 +70,11 @@ class Selector {
                   const std::vector<std::string>& archs, const Ask& ask);
   Selection from_all(Query& query);
   /// The store's, or without a store the bundle's.
-  std::vector<record::Record> records_of(const std::string& arch);
+  std::vector<store::Record> records_of(const std::string& arch);
   std::vector<std::string> recorded_archs() const;
-  std::vector<record::Record> remembered(const device::DeviceInfo& device) const;
+  std::vector<store::Record> remembered(const device::DeviceInfo& device) const;
   void say_once_a_cause(const std::vector<std::string>& warnings);
-  std::vector<record::Record> records_elsewhere(const device::DeviceInfo& device);
+  std::vector<store::Record> records_elsewhere(const device::DeviceInfo& device);
 
   const spec::Spec& spec_;
   const std::filesystem::path store_;
@@ -83,7 +83,7 @@ class Selector {
   const std::function<void(const std::string&)> say_;
   mutable std::mutex mutex_, causes_mutex_;
   std::map<std::string, std::shared_ptr<const LoadedStores>> loaded_stores_;  ///< by kind of device
-  std::vector<record::Record> remembered_;
+  std::vector<store::Record> remembered_;
   std::set<std::string> causes_;  ///< causes of the warnings that were sent
 };
 

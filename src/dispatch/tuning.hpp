@@ -13,12 +13,12 @@
 #include <thread>
 
 #include "core/build/artifact.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::dispatch {
 
 struct Tuned {
-  std::optional<record::Record> winner;     ///< unset: no configuration passed
+  std::optional<store::Record> winner;      ///< unset: no configuration passed
   std::optional<build::Artifact> artifact;  ///< the winner's; unset: it was lost
   std::string not_kept;                     ///< why these are not in the store; empty: they are
   std::set<Bindings> failed;  ///< without a winner: the configurations that were tried, all of which failed

@@ -18,8 +18,8 @@
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
-#include "core/record/record.hpp"
 #include "core/spec/section.hpp"
+#include "core/store/record.hpp"
 #include "system/descriptor.hpp"
 
 namespace xtune::ipc {
@@ -257,7 +257,7 @@ Json write(const T& value) {
     return build::to_json(value);
   } else if constexpr (std::is_same_v<T, Bindings> || std::is_same_v<T, measure::Telemetry> ||
                        std::is_same_v<T, validate::Comparison> || std::is_same_v<T, validate::Repeatability>) {
-    return record::to_json(value);
+    return store::to_json(value);
   } else {
     return value;
   }
@@ -276,10 +276,10 @@ void read(const Json& json, std::vector<std::byte>& bytes) {
 void read(const Json& json, std::filesystem::path& path) { path = json.get<std::string>(); }
 void read(const Json& json, spec::MeasureSpec& measure) { spec::measure_section.read(json, measure); }
 void read(const Json& json, build::Artifact& artifact) { artifact = build::artifact_from_json(json); }
-void read(const Json& json, Bindings& bindings) { bindings = record::bindings_from_json(json); }
-void read(const Json& json, measure::Telemetry& telemetry) { telemetry = record::telemetry_from_json(json); }
-void read(const Json& json, validate::Comparison& comparison) { comparison = record::comparison_from_json(json); }
-void read(const Json& json, validate::Repeatability& of) { of = record::repeatability_from_json(json); }
+void read(const Json& json, Bindings& bindings) { bindings = store::bindings_from_json(json); }
+void read(const Json& json, measure::Telemetry& telemetry) { telemetry = store::telemetry_from_json(json); }
+void read(const Json& json, validate::Comparison& comparison) { comparison = store::comparison_from_json(json); }
+void read(const Json& json, validate::Repeatability& of) { of = store::repeatability_from_json(json); }
 
 template <class T>
 void read(const Json& json, T& value) {

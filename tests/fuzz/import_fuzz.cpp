@@ -2,12 +2,12 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/record/record_log.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/record_log.hpp"
 #include "lab/formats.hpp"
 #include "xtune/error.hpp"
 
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::lab;
 using namespace xtune::spec;
 

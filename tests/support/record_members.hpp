@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/build/artifact.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 #include "support/random_values.hpp"
 
 namespace xtune {
@@ -45,14 +45,14 @@ XTUNE_PART_OF_MEMBERS(Artifact,
                        manifest))
 }  // namespace xtune::build
 
-namespace xtune::record {
+namespace xtune::store {
 XTUNE_MEMBERS(StepUsage, entry, usage, dynamic_shared_bytes)
 XTUNE_MEMBERS(ReferenceTime, name, samples_ms)
 XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
               time_ms, slowness, reported, validation, repeatable, reference, telemetry, usage, dynamic_shared_bytes,
               steps, artifact_key, artifact_sha256, device, toolchain, host, attempt, proposed_by, tainted, drift,
               finals, finals_by, unix_time_ms, compile_s, compile_cpu_s, bench_s)
-}  // namespace xtune::record
+}  // namespace xtune::store
 
 namespace xtune::test {
 
@@ -66,10 +66,10 @@ inline void settle(validate::Comparison& comparison) {
 }
 
 /// As records keep it: samples rounded, no summary of nothing, metrics in the order of their names.
-inline void settle(record::Record& record) {
-  for (double& sample : record.samples_ms) sample = record::kept_time_ms(sample);
+inline void settle(store::Record& record) {
+  for (double& sample : record.samples_ms) sample = store::kept_time_ms(sample);
   if (record.reference)
-    for (double& sample : record.reference->samples_ms) sample = record::kept_time_ms(sample);
+    for (double& sample : record.reference->samples_ms) sample = store::kept_time_ms(sample);
   if (record.time_ms.count == 0) record.time_ms = {};
   // From as many samples as it counts, a summary's outliers are found again.
   if (record.time_ms.count != 0 && record.time_ms.count == record.samples_ms.size()) ++record.time_ms.count;

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "core/measure/statistics.hpp"
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record.hpp"
 #include "system/clock.hpp"
 #include "system/processes.hpp"
 
@@ -39,27 +39,27 @@ bool is_default(const Bindings& config) {
 
 /// The configuration that won the newest finals, since earlier ones may have been of another problem size; nullopt:
 /// there were none, or the default won.
-Choice winner_of(const std::vector<const record::Record*>& records, const space::Space& space) {
-  const record::Record* newest = nullptr;
-  for (const record::Record* each : records)
+Choice winner_of(const std::vector<const store::Record*>& records, const space::Space& space) {
+  const store::Record* newest = nullptr;
+  for (const store::Record* each : records)
     if (!each->finals.empty() && (!newest || each->unix_time_ms >= newest->unix_time_ms)) newest = each;
   if (!newest) return std::nullopt;
-  std::vector<const record::Record*> members;
-  const record::Record* of_default = nullptr;
-  for (const record::Record* each : records) {
+  std::vector<const store::Record*> members;
+  const store::Record* of_default = nullptr;
+  for (const store::Record* each : records) {
     if (each->finals != newest->finals) continue;
     members.push_back(each);
     if (is_default(each->config)) of_default = each;
   }
   if (!of_default) return std::nullopt;  // another process is writing them
-  const record::FinalsResult result(members);
+  const store::FinalsResult result(members);
   return result.tied(*of_default) ? Choice() : space.index_of(result.order().front()->config);
 }
 
 /// Median times of the default by run, in the run's first measurement of it.
-std::map<std::string, double> default_times(const std::vector<const record::Record*>& records) {
+std::map<std::string, double> default_times(const std::vector<const store::Record*>& records) {
   std::map<std::string, double> times_ms;
-  for (const record::Record* each : records)
+  for (const store::Record* each : records)
     if (is_default(each->config) && each->time_ms.median > 0) times_ms.emplace(each->attempt, each->time_ms.median);
   return times_ms;
 }
@@ -91,16 +91,16 @@ build::KeyParts question_parts(const Question& question, const space::Space& spa
 
 Known read_known(const std::filesystem::path& store, const Question& question, const build::KeyParts& parts,
                  const space::Space& space) {
-  const record::RecordSet stored = record::read_records(store, question.device.arch, question.kernel);
-  std::vector<const record::Record*> fitting;
-  for (const record::Record& each : stored.records)
+  const store::RecordSet stored = store::read_records(store, question.device.arch, question.kernel);
+  std::vector<const store::Record*> fitting;
+  for (const store::Record& each : stored.records)
     if (without_config(each.key_parts) == parts) fitting.push_back(&each);
   Known known;
   const std::map<std::string, double> default_ms = default_times(fitting);
-  for (const record::Record* each : fitting) {
+  for (const store::Record* each : fitting) {
     const auto index = space.index_of(each->config);
     const auto of_default = default_ms.find(each->attempt);
-    if (!index || !record::is_first(*each) || of_default == default_ms.end()) continue;
+    if (!index || !store::is_first(*each) || of_default == default_ms.end()) continue;
     const double time_ms = each->outcome == Outcome::pruned ? each->time_ms.min : each->time_ms.median;
     known.observations.push_back({*index, each->outcome, time_ms / of_default->second});
   }
@@ -115,8 +115,8 @@ ResultWriter::ResultWriter(const std::filesystem::path& store, Question question
       attempt_(std::move(attempt)),
       writer_(store, question_.device.arch, question_.kernel, attempt_) {}
 
-record::Record ResultWriter::record_of(const Finding& finding, const space::Space& space) const {
-  record::Record record;
+store::Record ResultWriter::record_of(const Finding& finding, const space::Space& space) const {
+  store::Record record;
   record.kernel = question_.kernel;
   record.problem = question_.problem;
   record.config = config_of(finding.choice, space);
@@ -125,7 +125,7 @@ record::Record ResultWriter::record_of(const Finding& finding, const space::Spac
   record.key = build::key_of(record.key_parts);
   record.outcome = finding.beaten ? Outcome::pruned : Outcome::ok;
   record.stage = "measure";
-  for (const double time_ms : finding.samples_ms) record.samples_ms.push_back(record::kept_time_ms(time_ms));
+  for (const double time_ms : finding.samples_ms) record.samples_ms.push_back(store::kept_time_ms(time_ms));
   record.time_ms = measure::summarize(record.samples_ms);
   record.device = question_.device;
   record.toolchain = "Kokkos " + (question_.kokkos_version.empty() ? "(unknown version)" : question_.kokkos_version);
@@ -136,10 +136,10 @@ record::Record ResultWriter::record_of(const Finding& finding, const space::Spac
 }
 
 void ResultWriter::write(const std::vector<Finding>& findings, const space::Space& space) {
-  const std::string finals = record::new_attempt();
+  const std::string finals = store::new_attempt();
   for (const Finding& finding : findings) {
     if (finding.samples_ms.empty()) continue;
-    record::Record record = record_of(finding, space);
+    store::Record record = record_of(finding, space);
     if (finding.final) record.finals = finals;
     writer_.append(record);
   }

@@ -9,7 +9,7 @@
 
 #include "core/build/keys.hpp"
 #include "core/device/device_info.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "tools/kokkos/online_tuner.hpp"
 
 namespace xtune::kokkos_tools {
@@ -44,12 +44,12 @@ class ResultWriter {
   void write(const std::vector<Finding>& findings, const space::Space& space);
 
  private:
-  record::Record record_of(const Finding& finding, const space::Space& space) const;
+  store::Record record_of(const Finding& finding, const space::Space& space) const;
 
   Question question_;
   build::KeyParts parts_;
   std::string attempt_;
-  record::RecordWriter writer_;
+  store::RecordWriter writer_;
 };
 
 }  // namespace xtune::kokkos_tools

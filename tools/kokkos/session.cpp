@@ -10,7 +10,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 #include "system/chosen_store.hpp"
 #include "system/descriptor.hpp"
 #include "xtune/error.hpp"
@@ -47,7 +47,7 @@ Session::Session(Settings settings, KokkosFunctions functions, abi::RequestValue
       functions_(functions),
       request_values_(request_values),
       clock_(clock),
-      attempt_(record::new_attempt()) {
+      attempt_(store::new_attempt()) {
   for (const std::string& complaint : settings_.complaints) warn(complaint);
   try {
     if (system::kept_in_store() == system::Kept::all) store_ = system::chosen_store({});

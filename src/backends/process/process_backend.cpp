@@ -79,7 +79,7 @@ class ProcessToolchain final : public build::Toolchain {
   }
 
   /// Earlier versions reported "left an empty file at {out}", also if a disk was full
-  /// (core/record/record_check.hpp).
+  /// (core/store/record_check.hpp).
   [[noreturn]] static void refuse_empty(const std::string& log) {
     build::throw_if_not_the_source({"the build succeeded but left {out} empty", log});
     throw build::CandidateFailure(Outcome::compile_failed, "the build succeeded but left {out} empty", log);

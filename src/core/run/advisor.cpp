@@ -12,8 +12,8 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/record.hpp"
 #include "core/spec/template_text.hpp"
+#include "core/store/record.hpp"
 #include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
 #include "xtune/error.hpp"
@@ -26,8 +26,8 @@ using Json = nlohmann::ordered_json;
 constexpr int advisor_protocol = 1;  // the version of the questions (docs/search.md)
 constexpr std::size_t max_records = 1000, shown_values = 12, shown_message = 500;
 
-Json json_of(const RunContext& run, const record::Record& record) {
-  Json json{{"config", record::to_json(record.config)}, {"outcome", to_string(record.outcome)}};
+Json json_of(const RunContext& run, const store::Record& record) {
+  Json json{{"config", store::to_json(record.config)}, {"outcome", to_string(record.outcome)}};
   if (record.outcome == Outcome::ok)
     json["time_ms"] = measure::statistic(record.time_ms, run.spec.measure.statistic);
   else if (record.outcome == Outcome::pruned)
@@ -86,13 +86,13 @@ Json advisor_facts(const RunContext& run) {
   Json json{{"protocol", advisor_protocol}, {"kernel", run.spec.kernel.name}};
   json["spec"]["file"] = base::utf8_text(run.spec.path.string());
   if (run.spec.text) json["spec"]["text"] = base::utf8_text(*run.spec.text);
-  json["problem"] = record::to_json(run.problem);
-  json["device"] = record::to_json(run.target.device);
+  json["problem"] = store::to_json(run.problem);
+  json["device"] = store::to_json(run.target.device);
   json["objective"] = run.criterion.score ? run.criterion.objective : "minimize time_ms";
   json["parameters"] = Json::object();
   for (const space::Parameter& parameter : run.space.parameters())
     for (const Value& value : parameter.values)
-      json["parameters"][parameter.name].push_back(Json(record::to_json(value)));
+      json["parameters"][parameter.name].push_back(Json(store::to_json(value)));
   json["constraints"] = Json::array();
   for (const spec::Text& text : run.spec.constraints) json["constraints"].push_back(text.text);
   json["space_size"] = run.space.size();
@@ -100,13 +100,13 @@ Json advisor_facts(const RunContext& run) {
 }
 
 /// The records for a question: all, or of more than a thousand the best and the latest five hundred.
-Json advisor_records(const RunContext& run, std::span<const record::Record> records) {
-  std::vector<const record::Record*> chosen;
-  for (const record::Record& record : records) chosen.push_back(&record);
+Json advisor_records(const RunContext& run, std::span<const store::Record> records) {
+  std::vector<const store::Record*> chosen;
+  for (const store::Record& record : records) chosen.push_back(&record);
   if (chosen.size() > max_records) {
     const auto latest = std::vector(chosen.end() - max_records / 2, chosen.end());
     chosen.resize(chosen.size() - max_records / 2);
-    const auto rank = [&](const record::Record* record) {
+    const auto rank = [&](const store::Record* record) {
       const double score = record->outcome == Outcome::ok ? run.criterion.of(*record) : HUGE_VAL;
       return std::isnan(score) ? HUGE_VAL : score;
     };
@@ -115,7 +115,7 @@ Json advisor_records(const RunContext& run, std::span<const record::Record> reco
     chosen.insert(chosen.end(), latest.begin(), latest.end());
   }
   Json list = Json::array();
-  for (const record::Record* record : chosen) list.push_back(json_of(run, *record));
+  for (const store::Record* record : chosen) list.push_back(json_of(run, *record));
   return list;
 }
 
@@ -239,7 +239,7 @@ void Advisor::refuse(const nlohmann::json& proposal, const std::string& reason) 
 
 void Advisor::refuse(std::uint64_t index) {
   offered_.reset();
-  refuse(record::to_json(run_.space.named(run_.space.at(index))), "the search has tried it already");
+  refuse(store::to_json(run_.space.named(run_.space.at(index))), "the search has tried it already");
 }
 
 void Advisor::give_up(const std::string& why) {

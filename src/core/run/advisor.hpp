@@ -24,8 +24,8 @@ namespace xtune::run {
 class Advisor {
  public:
   struct Listeners {
-    std::function<std::uint64_t()> evaluated;                          ///< number of evaluated configurations
-    std::function<const std::vector<record::Record>&()> results = {};  ///< of the evaluated configurations
+    std::function<std::uint64_t()> evaluated;                         ///< number of evaluated configurations
+    std::function<const std::vector<store::Record>&()> results = {};  ///< of the evaluated configurations
   };
   /// The spec has an advisor. The references must outlive it.
   Advisor(const RunContext& run, system::EventLoop& loop, Listeners listeners);

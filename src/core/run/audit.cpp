@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/objective.hpp"
-#include "core/record/record.hpp"
+#include "core/store/best.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/objective.hpp"
+#include "core/store/record.hpp"
 #include "system/files.hpp"
 
 namespace xtune::run {
@@ -40,10 +40,10 @@ std::optional<measure::PairedRatio> plain_ratio(const std::vector<std::vector<do
 }
 
 /// The records of the comparison: those of finals where there are any.
-std::vector<const record::Record*> records_of_comparison(const TuneResult& result) {
-  std::vector<const record::Record*> records;
-  for (const record::Record& record : result.further) records.push_back(&record);
-  for (const record::Record& record : result.records)
+std::vector<const store::Record*> records_of_comparison(const TuneResult& result) {
+  std::vector<const store::Record*> records;
+  for (const store::Record& record : result.further) records.push_back(&record);
+  for (const store::Record& record : result.records)
     if (std::none_of(records.begin(), records.end(), [&](const auto* other) { return other->config == record.config; }))
       records.push_back(&record);
   return records;
@@ -51,17 +51,17 @@ std::vector<const record::Record*> records_of_comparison(const TuneResult& resul
 
 std::vector<ComparedConfig> compared_in(const spec::Spec& spec, const TuneResult& result,
                                         const std::vector<Bindings>& wanted) {
-  const record::Criterion criterion = record::Objective(spec).criterion(result.problem, result.device);
-  const std::vector<const record::Record*> records = records_of_comparison(result);
-  std::vector<const record::Record*> met;
+  const store::Criterion criterion = store::Objective(spec).criterion(result.problem, result.device);
+  const std::vector<const store::Record*> records = records_of_comparison(result);
+  std::vector<const store::Record*> met;
   std::vector<std::vector<double>> values;
-  for (const record::Record* record : records) {
+  for (const store::Record* record : records) {
     const bool passed = record->outcome == Outcome::ok;
     if (!record->finals.empty()) met.push_back(record);
     values.emplace_back(passed && std::isfinite(criterion.of(*record)) ? std::vector{criterion.of(*record)}
                                                                        : std::vector<double>());
   }
-  const record::FinalsResult finals(met, criterion);
+  const store::FinalsResult finals(met, criterion);
   const std::vector<std::vector<double>> plain = measure::comparable_values(values);
   std::vector<ComparedConfig> compared;
   for (const Bindings& config : wanted) {
@@ -86,11 +86,11 @@ AuditedRepeat repeat_of(const spec::Spec& spec, const TuneResult& result) {
   AuditedRepeat repeat;
   repeat.evaluated = result.evaluated();
   repeat.total_s = result.total_s;
-  const auto best = record::best_of(result.all(), record::Objective(spec).criterion(result.problem, result.device));
+  const auto best = store::best_of(result.all(), store::Objective(spec).criterion(result.problem, result.device));
   if (!best) return repeat;
   repeat.winner = best->record->config;
   repeat.time_ms = measure::statistic(best->record->time_ms, spec.measure.statistic);
-  for (const record::Record* tie : best->ties) repeat.ties.push_back(tie->config);
+  for (const store::Record* tie : best->ties) repeat.ties.push_back(tie->config);
   return repeat;
 }
 
@@ -142,9 +142,9 @@ const ComparedConfig* AuditedCase::find(const Bindings& config) const {
 void find_neighbours(const spec::Spec& spec, std::vector<AuditedCase>& cases) {
   for (AuditedCase& one : cases) {
     one.neighbours.clear();
-    const auto bucket = record::bucket_function(spec, one.device);
+    const auto bucket = store::bucket_function(spec, one.device);
     for (const AuditedCase& other : cases) {
-      const std::optional<double> distance = record::shape_distance(one.problem, other.problem);
+      const std::optional<double> distance = store::shape_distance(one.problem, other.problem);
       const AuditedRepeat* const named = other.reference();
       if (&other == &one || !distance || !named) continue;
       const bool in_bucket = bucket && !bucket(one.problem).empty() && bucket(one.problem) == bucket(other.problem);
@@ -179,7 +179,7 @@ TuneOptions Audit::options(const std::filesystem::path& scratch) const {
   TuneOptions options;
   options.store = store();
   options.scratch = scratch;
-  options.attempt = record::new_attempt();
+  options.attempt = store::new_attempt();
   return options;
 }
 

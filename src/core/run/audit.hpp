@@ -36,7 +36,7 @@ struct ComparedConfig {
 /// Another case of the spec, whose winner would be used for this case if this one had not been measured.
 struct AuditedNeighbour {
   Bindings problem, winner;
-  double distance = 0;  ///< record::shape_distance
+  double distance = 0;  ///< store::shape_distance
   bool in_bucket = false;
   bool in_reach = true;  ///< of [dispatch] radius: else the default would answer
 };

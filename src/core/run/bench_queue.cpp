@@ -134,7 +134,7 @@ void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
                         device.busy = false;
                         totals_.device_busy_s += answer.busy_s;
                         if (answer.no_device) return devices_.exclude(device, answer.message);
-                        record::Record record = trial->record;
+                        store::Record record = trial->record;
                         fill_record(record, *trial, device.device, answer);
                         if (answer.outcome == Outcome::ok) {
                           record.drift = true;
@@ -166,7 +166,7 @@ void BenchQueue::measure_incumbent(const TrialPtr& trial) {
 
 void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
   if (answer.outcome == Outcome::wrong_result) {
-    record::Record record = trial.record;
+    store::Record record = trial.record;
     record.outcome = answer.outcome;
     record.stage = "validate";
     record.message = answer.message;
@@ -178,9 +178,9 @@ void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
     outcomes_.refute(record);
   }
   // Even if it failed, or another one is the best by now, the count starts again.
-  const record::Record* const known = outcomes_.incumbent().remeasured(trial.record.key);
+  const store::Record* const known = outcomes_.incumbent().remeasured(trial.record.key);
   if (!known || answer.outcome != Outcome::ok || answer.samples_ms.empty() || answer.samples_ms[0].empty()) return;
-  record::Record record = *known;
+  store::Record record = *known;
   record.device = devices_.first().device;
   record.drift = true;
   record.samples_ms = answer.samples_ms[0];

@@ -204,7 +204,7 @@ void Calibration::try_another() {
     devices_.exclude_further("no configuration passes twice on " + name_of(devices_.first().device));
 }
 
-void Calibration::take(PooledDevice& device, const TrialPtr& trial, const record::Record& record) {
+void Calibration::take(PooledDevice& device, const TrialPtr& trial, const store::Record& record) {
   if (trial != trial_) return;  // it has failed on the first device meanwhile
   if (!devices_.is_first(device)) {
     if (time_ms_) return judge(device, record);
@@ -218,7 +218,7 @@ void Calibration::take(PooledDevice& device, const TrialPtr& trial, const record
 }
 
 /// Judges a device other than the first.
-void Calibration::judge(PooledDevice& device, const record::Record& record) {
+void Calibration::judge(PooledDevice& device, const store::Record& record) {
   const std::string config = space::shown_text(record.config), first = name_of(devices_.first().device);
   if (record.outcome != Outcome::ok)
     return devices_.exclude(device, fmt::format("{}, ok on {}, is {} here: {}", config, first,

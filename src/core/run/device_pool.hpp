@@ -132,18 +132,18 @@ class Calibration {
   /// The trial that the device must measure now; null: none.
   TrialPtr wanted_of(const PooledDevice& device) const;
   /// The result of the trial there: a record as fill_record makes it.
-  void take(PooledDevice& device, const TrialPtr& trial, const record::Record& record);
+  void take(PooledDevice& device, const TrialPtr& trial, const store::Record& record);
 
  private:
-  void judge(PooledDevice& device, const record::Record& record);
+  void judge(PooledDevice& device, const store::Record& record);
   void try_another();
   DevicePool& devices_;
   std::optional<Wanted> offered_;
-  bool asked_ = false;                                             ///< offered_ is being compiled, or was compiled
-  int failures_ = 0;                                               ///< on the first device
-  TrialPtr trial_;                                                 ///< compiled
-  std::optional<measure::Summary> time_ms_;                        ///< on the first device
-  std::vector<std::pair<PooledDevice*, record::Record>> waiting_;  ///< results of other devices that wait for time_ms_
+  bool asked_ = false;                                            ///< offered_ is being compiled, or was compiled
+  int failures_ = 0;                                              ///< on the first device
+  TrialPtr trial_;                                                ///< compiled
+  std::optional<measure::Summary> time_ms_;                       ///< on the first device
+  std::vector<std::pair<PooledDevice*, store::Record>> waiting_;  ///< results of other devices that wait for time_ms_
 };
 
 }  // namespace xtune::run

@@ -20,9 +20,9 @@
 
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
 #include "core/run/services.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::run {
 namespace {
@@ -71,7 +71,7 @@ class FinalsRounds {
   void next();
   void ask(const std::vector<std::size_t>& who, std::size_t rounds, bool counts);
   void take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts);
-  record::Record& record(std::size_t finalist) { return finalists_[finalist].trial->record; }
+  store::Record& record(std::size_t finalist) { return finalists_[finalist].trial->record; }
 
   const RunContext& run_;
   BenchService& bench_;
@@ -140,9 +140,9 @@ void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer&
     std::size_t rounds = answer.samples_ms.front().size();
     for (const std::vector<double>& series : answer.samples_ms) rounds = std::min(rounds, series.size());
     for (std::size_t place = 0; place < who.size(); ++place) {
-      record::Record& own = record(who[place]);
+      store::Record& own = record(who[place]);
       for (std::size_t i = 0; i < rounds; ++i)
-        own.samples_ms.push_back(record::kept_time_ms(answer.samples_ms[place][i]));
+        own.samples_ms.push_back(store::kept_time_ms(answer.samples_ms[place][i]));
       if (place < answer.reported.size()) append(answer.reported[place], rounds, own.reported);
     }
     round_ += rounds;
@@ -152,7 +152,7 @@ void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer&
     std::optional<std::size_t> culprit = answer.failed;
     if (who.size() == 1) culprit = 0;
     if (culprit) {
-      record::Record& failed = record(who.at(*culprit));
+      store::Record& failed = record(who.at(*culprit));
       failed.outcome = answer.outcome;
       failed.message = answer.message;
       failed.samples_ms.clear();
@@ -183,34 +183,34 @@ FinalsPhase::FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, Stored
 FinalsPhase::~FinalsPhase() = default;
 
 /// Chooses among this run's configurations and stored ones that may be as good. The latter become part of the result.
-std::vector<const record::Record*> FinalsPhase::finalists_now() {
+std::vector<const store::Record*> FinalsPhase::finalists_now() {
   results_.read_best(run_.options.compare ? run_.options.only.size() : run_.max_finalists());
-  std::vector<const record::Record*> contenders;
-  for (const record::Record& record : results_.records()) contenders.push_back(&record);
-  if (run_.options.compare) return record::ranked(contenders, run_.criterion);
-  std::vector<const record::Record*> rivals;
+  std::vector<const store::Record*> contenders;
+  for (const store::Record& record : results_.records()) contenders.push_back(&record);
+  if (run_.options.compare) return store::ranked(contenders, run_.criterion);
+  std::vector<const store::Record*> rivals;
   if (!run_.options.fresh) rivals = stored_.rivals(results_.finals_reach());
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
-  const std::vector<const record::Record*> order = record::ranked(contenders, run_.criterion);
+  const std::vector<const store::Record*> order = store::ranked(contenders, run_.criterion);
   // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
-  std::vector<const record::Record*> finalists =
-      record::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
-  if (const record::Record* const fallback = default_in_doubt(order, finalists)) finalists.push_back(fallback);
-  for (const record::Record* record : finalists)
+  std::vector<const store::Record*> finalists =
+      store::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
+  if (const store::Record* const fallback = default_in_doubt(order, finalists)) finalists.push_back(fallback);
+  for (const store::Record* record : finalists)
     if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
   return finalists;
 }
 
 /// The default configuration, if it may be as good as the best and is not among the finalists: the answer must not be
 /// slower than what runs without one.
-const record::Record* FinalsPhase::default_in_doubt(const std::vector<const record::Record*>& order,
-                                                    const std::vector<const record::Record*>& finalists) const {
+const store::Record* FinalsPhase::default_in_doubt(const std::vector<const store::Record*>& order,
+                                                   const std::vector<const store::Record*>& finalists) const {
   const std::optional<std::uint64_t> index = run_.suggested.default_index;
   if (!index || !run_.criterion.times || finalists.size() < 2) return nullptr;
   const Bindings config = run_.space.named(run_.space.at(*index));
-  const auto is_default = [&](const record::Record* record) { return record->config == config; };
+  const auto is_default = [&](const store::Record* record) { return record->config == config; };
   if (std::any_of(finalists.begin(), finalists.end(), is_default)) return nullptr;
-  const auto all = record::finalists_of(order, order.size(), run_.criterion);
+  const auto all = store::finalists_of(order, order.size(), run_.criterion);
   const auto found = std::find_if(all.begin(), all.end(), is_default);
   return found == all.end() ? nullptr : *found;
 }
@@ -218,21 +218,21 @@ const record::Record* FinalsPhase::default_in_doubt(const std::vector<const reco
 bool FinalsPhase::start() {
   begun_ = true;
   if (!run_.options.only.empty() && !run_.options.compare) return false;
-  const std::vector<const record::Record*> finalists = finalists_now();
+  const std::vector<const store::Record*> finalists = finalists_now();
   std::vector<std::string> keys;
-  for (const record::Record* record : finalists) keys.push_back(record->key);
+  for (const store::Record* record : finalists) keys.push_back(record->key);
   if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
   results_.result().finalists = finalists.size();
   // If a disturbance is permanent (a part of a partitioned device) or lasts, repeating the finals would not help.
   const bool clean =
       std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
-  const record::Tainted tainted = clean && !stored_.busy() ? record::Tainted::never : record::Tainted::too;
+  const store::Tainted tainted = clean && !stored_.busy() ? store::Tainted::never : store::Tainted::too;
   if (take_stored(keys, tainted)) return false;
   SharedFinals shared{{}, keys, "finals"};
   // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
   std::sort(keys.begin(), keys.end());
   for (const std::string& key : keys) shared.claim += " " + key;
-  for (const record::Record* record : finalists) {
+  for (const store::Record* record : finalists) {
     const TrialPtr trial = run_.make_trial(run_.space.index_of(record->config).value(), Trial::Purpose::finalist);
     trial->record.validation = record->validation;
     trial->record.repeatable = record->repeatable;
@@ -252,17 +252,17 @@ bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
   return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) { return passed_.contains(key); });
 }
 
-bool FinalsPhase::take_stored(const std::vector<std::string>& keys, record::Tainted tainted,
+bool FinalsPhase::take_stored(const std::vector<std::string>& keys, store::Tainted tainted,
                               std::int64_t since_unix_ms) {
-  std::vector<record::Record> stored = stored_.finals_of_keys(keys, tainted, since_unix_ms);
-  for (record::Record& record : stored) results_.add_further(std::move(record));
+  std::vector<store::Record> stored = stored_.finals_of_keys(keys, tainted, since_unix_ms);
+  for (store::Record& record : stored) results_.add_further(std::move(record));
   return !stored.empty();
 }
 
 void FinalsPhase::look_at_peers() {
   if (!elsewhere_) return;
   // Finals of other processes belong to this search, disturbed or not: they are not repeated.
-  if (take_stored(elsewhere_->keys, record::Tainted::too, peers_->began_unix_ms())) {
+  if (take_stored(elsewhere_->keys, store::Tainted::too, peers_->began_unix_ms())) {
     elsewhere_.reset();
   } else if (peers_->take(elsewhere_->claim)) {
     const SharedFinals left = *std::exchange(elsewhere_, std::nullopt);
@@ -293,7 +293,7 @@ void FinalsPhase::finish() {
   if (++held_ > 1) id += "-" + std::to_string(held_);
   passed_.clear();
   for (const FinalsRounds::Finalist& finalist : rounds_->finalists()) {
-    record::Record& record = finalist.trial->record;
+    store::Record& record = finalist.trial->record;
     if (record.outcome == Outcome::ok && record.samples_ms.empty()) continue;
     record.finals = id;
     record.tainted = rounds_->taints();
@@ -304,7 +304,7 @@ void FinalsPhase::finish() {
 }
 
 void FinalsPhase::take(Trial& trial, const std::string& log, std::int64_t now_ms) {
-  record::Record& record = trial.record;
+  store::Record& record = trial.record;
   record.finals_by = run_.criterion.finals_by();
   record.stage = record.outcome == Outcome::ok             ? "measure"
                  : record.outcome == Outcome::wrong_result ? "validate"

@@ -51,11 +51,11 @@ class FinalsPhase {
     std::vector<std::string> keys;
     std::string claim;
   };
-  std::vector<const record::Record*> finalists_now();
-  const record::Record* default_in_doubt(const std::vector<const record::Record*>& order,
-                                         const std::vector<const record::Record*>& finalists) const;
+  std::vector<const store::Record*> finalists_now();
+  const store::Record* default_in_doubt(const std::vector<const store::Record*>& order,
+                                        const std::vector<const store::Record*>& finalists) const;
   bool have_met(const std::vector<std::string>& keys) const;
-  bool take_stored(const std::vector<std::string>& keys, record::Tainted tainted, std::int64_t since_unix_ms = 0);
+  bool take_stored(const std::vector<std::string>& keys, store::Tainted tainted, std::int64_t since_unix_ms = 0);
   void finish();
   void take(Trial& trial, const std::string& log, std::int64_t now_ms);
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/record/lookup.hpp"
-#include "core/record/record.hpp"
 #include "core/space/value.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record.hpp"
 #include "system/machine.hpp"
 
 namespace xtune::run {
@@ -27,7 +27,7 @@ TuneOptions TuningJob::next_run(const spec::Spec& spec, const target::Target& ta
   // Later, the runs themselves keep the CPUs busy.
   if (!busy_) busy_ = device::is_cpu(target.device) && system::is_busy();
   options.busy = *busy_;
-  options.attempt = *attempts_.insert(record::new_attempt()).first;
+  options.attempt = *attempts_.insert(store::new_attempt()).first;
   const std::string& arch = target.device.arch;
   if (kept_ == system::Kept::all)
     options.records =
@@ -39,9 +39,9 @@ std::filesystem::path TuningJob::artifacts_of(const std::filesystem::path& scrat
   return kept_ == system::Kept::nothing ? scratch / "store" : settings_.store;
 }
 
-record::RecordSet TuningJob::stored(const spec::Spec& spec, const target::Target& target) const {
+store::RecordSet TuningJob::stored(const spec::Spec& spec, const target::Target& target) const {
   if (kept_ != system::Kept::all || settings_.fresh || settings_.sanitize) return {};
-  return record::read_records(settings_.store, target.device.arch, spec.kernel.name);
+  return store::read_records(settings_.store, target.device.arch, spec.kernel.name);
 }
 
 namespace {
@@ -64,11 +64,11 @@ void add(TuneResult& to, TuneResult&& more) {
 
 }  // namespace
 
-std::vector<Bindings> shortlist(const record::Objective& objective, const std::vector<TuneResult>& cases,
+std::vector<Bindings> shortlist(const store::Objective& objective, const std::vector<TuneResult>& cases,
                                 std::size_t count) {
   std::map<std::string, Bindings> listed;
   for (const TuneResult& each : cases) {
-    const auto order = record::ranked(each.all(), objective.criterion(each.problem, each.device));
+    const auto order = store::ranked(each.all(), objective.criterion(each.problem, each.device));
     for (std::size_t i = 0; i < std::min(count, order.size()); ++i)
       listed.emplace(space::bindings_text(order[i]->config), order[i]->config);
   }
@@ -79,18 +79,18 @@ std::vector<Bindings> shortlist(const record::Objective& objective, const std::v
 
 std::vector<Bindings> not_measured(const TuneResult& of_case, const std::vector<Bindings>& list) {
   std::vector<Bindings> missing;
-  const std::vector<const record::Record*> records = of_case.all();
+  const std::vector<const store::Record*> records = of_case.all();
   for (const Bindings& config : list)
-    if (std::none_of(records.begin(), records.end(), [&](const record::Record* record) {
+    if (std::none_of(records.begin(), records.end(), [&](const store::Record* record) {
           return record->outcome != Outcome::pruned && record->config == config;
         }))
       missing.push_back(config);
   return missing;
 }
 
-record::CaseRecords records_of(const TuneResult& of_case) { return {of_case.problem, of_case.device, of_case.all()}; }
+store::CaseRecords records_of(const TuneResult& of_case) { return {of_case.problem, of_case.device, of_case.all()}; }
 
-void measure_across(const record::Objective& objective, std::vector<TuneResult>& cases,
+void measure_across(const store::Objective& objective, std::vector<TuneResult>& cases,
                     const std::function<TuneResult(std::size_t, const std::vector<Bindings>&)>& measure,
                     const std::function<bool()>& stopped) {
   const std::vector<Bindings> listed = shortlist(objective, cases, max_of_each);
@@ -100,19 +100,19 @@ void measure_across(const record::Objective& objective, std::vector<TuneResult>&
   }
 }
 
-std::optional<record::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
-                                                  const std::vector<record::Record>& stored) {
+std::optional<store::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
+                                                 const std::vector<store::Record>& stored) {
   if (cases.empty()) return std::nullopt;
-  std::vector<record::CaseRecords> known;
+  std::vector<store::CaseRecords> known;
   for (const RunCase& each : cases) {
-    record::CaseRecords& records = known.emplace_back(records_of(*each.result));
+    store::CaseRecords& records = known.emplace_back(records_of(*each.result));
     if (stored.empty()) continue;
-    record::SpecFit fit(*each.spec, records.problem, target.device, target.arch, target.backend.toolchain);
-    for (const record::Record* record : record::answering(stored, records.problem, records.device, fit.rules()))
+    store::SpecFit fit(*each.spec, records.problem, target.device, target.arch, target.backend.toolchain);
+    for (const store::Record* record : store::answering(stored, records.problem, records.device, fit.rules()))
       records.records.push_back(record);
   }
   const spec::Spec& any = *cases.front().spec;
-  return record::choose_across(record::Objective(any), any.objective.across, known);
+  return store::choose_across(store::Objective(any), any.objective.across, known);
 }
 
 }  // namespace xtune::run

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/record/objective.hpp"
-#include "core/record/record_log.hpp"
 #include "core/run/tuner.hpp"
+#include "core/store/objective.hpp"
+#include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "system/chosen_store.hpp"
 
@@ -39,7 +39,7 @@ class TuningJob {
   /// Ids of all runs.
   const std::set<std::string>& attempts() const noexcept { return attempts_; }
   /// The stored records that can be used for a case in addition to its run's results; none if all are measured again.
-  record::RecordSet stored(const spec::Spec& spec, const target::Target& target) const;
+  store::RecordSet stored(const spec::Spec& spec, const target::Target& target) const;
 
  private:
   const TuneOptions settings_;
@@ -50,18 +50,18 @@ class TuningJob {
 };
 
 /// The `count` best configurations of each case, each once.
-std::vector<Bindings> shortlist(const record::Objective& objective, const std::vector<TuneResult>& cases,
+std::vector<Bindings> shortlist(const store::Objective& objective, const std::vector<TuneResult>& cases,
                                 std::size_t count);
 
 /// The configurations in the list that the case has neither measured in full nor seen fail.
 std::vector<Bindings> not_measured(const TuneResult& of_case, const std::vector<Bindings>& list);
 
 /// A case in the form for choose_across. Does not own the result's records.
-record::CaseRecords records_of(const TuneResult& of_case);
+store::CaseRecords records_of(const TuneResult& of_case);
 
 /// Measures the eight best of each case in full in the other cases too, and adds the measurements to their results.
 /// measure: runs the case with this index with exactly these configurations. Ends early once `stopped` returns true.
-void measure_across(const record::Objective& objective, std::vector<TuneResult>& cases,
+void measure_across(const store::Objective& objective, std::vector<TuneResult>& cases,
                     const std::function<TuneResult(std::size_t, const std::vector<Bindings>&)>& measure,
                     const std::function<bool()>& stopped);
 
@@ -73,7 +73,7 @@ struct RunCase {
 
 /// choose_across over the results of the runs and those of `stored` that can be used for each case, so that `xtune
 /// best` gives the same answer. The result refers to the records of both.
-std::optional<record::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
-                                                  const std::vector<record::Record>& stored);
+std::optional<store::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
+                                                 const std::vector<store::Record>& stored);
 
 }  // namespace xtune::run

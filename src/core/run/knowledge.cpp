@@ -15,10 +15,10 @@
 
 #include "core/measure/statistics.hpp"
 #include "core/model/rank.hpp"
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/best.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
 
@@ -40,7 +40,7 @@ struct Study {
 /// How much less a source is worth: another architecture counts more than another device of this one, that more than
 /// another problem, and that more than another driver.
 int distance(const Study& study, const Bindings& problem, const device::DeviceInfo& own) {
-  if (record::same_device(*study.device, own)) return *study.problem == problem ? 0 : 1;
+  if (store::same_device(*study.device, own)) return *study.problem == problem ? 0 : 1;
   if (study.device->arch == own.arch) return 2;
   return study.device->vendor == own.vendor ? 3 : 4;
 }
@@ -48,7 +48,7 @@ int distance(const Study& study, const Bindings& problem, const device::DeviceIn
 std::string describe(const Study& study, const device::DeviceInfo& own) {
   std::string text = fmt::format("{} ({})", study.device->name, study.device->arch);
   for (const auto& [name, value] : *study.problem) text += fmt::format(", {}={}", name, space::shown_text(value));
-  if (record::same_device(*study.device, own) && !record::same_driver(*study.device, own))
+  if (store::same_device(*study.device, own) && !store::same_driver(*study.device, own))
     text += ", driver " + study.device->driver;
   return text;
 }
@@ -197,10 +197,10 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
                  std::int64_t before_unix_ms) {
   const device::DeviceInfo& own = target.device;
   const auto is_own = [&](const Bindings& sizes, const device::DeviceInfo& device) {
-    return record::same_device(device, own) && record::same_driver(device, own) && sizes == problem;
+    return store::same_device(device, own) && store::same_driver(device, own) && sizes == problem;
   };
   for (const Row& row : here.rows_of(problem, own))
-    if (record::same_driver(row.view->device_of(*row.config), own))
+    if (store::same_driver(row.view->device_of(*row.config), own))
       before_unix_ms = std::min(before_unix_ms, row.config->unix_time_ms);
   Studies studies([&](const Bindings& sizes, const device::DeviceInfo& device) {
     if (device.backend == "replay" || device::is_cpu(device) != device::is_cpu(own) || is_own(sizes, device))
@@ -214,7 +214,7 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
     if (row.config->unix_time_ms < before_unix_ms) studies.add(row);
   };
   std::deque<store::GrowingRecords> elsewhere;
-  for (const std::string& arch : record::recorded_archs(store, spec.kernel.name)) {
+  for (const std::string& arch : store::recorded_archs(store, spec.kernel.name)) {
     if (arch == own.arch) {
       here.each_row(take);
       continue;

@@ -125,7 +125,7 @@ bool LeavablePeers::take(const std::string& name) {
   }
 }
 
-std::vector<record::Record> LeavablePeers::news() {
+std::vector<store::Record> LeavablePeers::news() {
   try {
     return peers_.news();
   } catch (const Error& error) {

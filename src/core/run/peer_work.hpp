@@ -70,7 +70,7 @@ class LeavablePeers final : public Peers {
   void leave() noexcept override;
   /// Throws nothing: if the store fails, this process does the work.
   bool take(const std::string& name) override;
-  std::vector<record::Record> news() override;
+  std::vector<store::Record> news() override;
   void stored_one() noexcept override { peers_.stored_one(); }
   std::size_t size() const noexcept override { return peers_.size(); }
   std::size_t place() const noexcept override { return peers_.place(); }
@@ -108,7 +108,7 @@ class PeerWork {
   void forget();
 
   /// The records that other processes have stored since the last call.
-  std::vector<record::Record> news() { return peers_.news(); }
+  std::vector<store::Record> news() { return peers_.news(); }
   void look_at_blocks();
   /// Checks for results of trials that other processes have claimed.
   void look_at_trials();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::run {
 
@@ -22,7 +22,7 @@ class Peers {
   /// This process has stored one more record: other processes must read it before they take over its work.
   virtual void stored_one() noexcept = 0;
   /// The records that other processes have stored since the last call, in no particular order. Throws Error(io).
-  virtual std::vector<record::Record> news() = 0;
+  virtual std::vector<store::Record> news() = 0;
   /// Number of started processes, including this one; some may have other architectures, or have ended.
   virtual std::size_t size() const noexcept = 0;
   /// Number of this process: 0 .. size-1.

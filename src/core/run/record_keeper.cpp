@@ -8,9 +8,9 @@
 
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
-#include "core/record/record_check.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/store/record_check.hpp"
 #include "system/processes.hpp"
 #include "xtune/error.hpp"
 
@@ -21,7 +21,7 @@ double limit_beside_key(const spec::Spec& spec, std::string_view stage) {
   return spec.process ? spec.process->timeout_s : 0;
 }
 
-bool answers_under_limits(const record::Record& record, const spec::Spec& spec) {
+bool answers_under_limits(const store::Record& record, const spec::Spec& spec) {
   if (record.outcome != Outcome::timed_out) return true;
   return limit_beside_key(spec, record.stage) <= record.limit_s;
 }
@@ -44,14 +44,14 @@ RecordKeeper::RecordKeeper(const RunContext& run)
       stamps_(run.clock),
       writer_(run.options.store, run.target.device.arch, run.spec.kernel.name, run.options.attempt) {}
 
-void RecordKeeper::set_reference(record::ReferenceTime time) {
+void RecordKeeper::set_reference(store::ReferenceTime time) {
   if (reference_) return;
   reference_ = std::move(time);
   renew_reference(std::move(reference_->samples_ms));
 }
 
 void RecordKeeper::renew_reference(std::vector<double> samples_ms) {
-  for (double& sample_ms : samples_ms) sample_ms = record::kept_time_ms(sample_ms);
+  for (double& sample_ms : samples_ms) sample_ms = store::kept_time_ms(sample_ms);
   reference_->samples_ms = std::move(samples_ms);
 }
 
@@ -61,7 +61,7 @@ void RecordKeeper::follow_speed(const measure::Summary& first, const measure::Su
   if (apart && std::max(change, 1 / change) > 1 + measure::finals_least_drift) slowness_ = slowness;
 }
 
-void RecordKeeper::stamp(record::Record& record) {
+void RecordKeeper::stamp(store::Record& record) {
   if (run_.resolver.reference_changed())
     if (const auto config = run_.space.ordered(record.config)) run_.set_keys(record, *config, record.artifact_key);
   record.host = system::host_name();
@@ -73,7 +73,7 @@ void RecordKeeper::stamp(record::Record& record) {
   record.time_ms = measure::scaled(record.time_ms, 1 / record.slowness);
 }
 
-void RecordKeeper::store(const record::Record& record) {
+void RecordKeeper::store(const store::Record& record) {
   run_.resolver.throw_if_data_changed();
   if (!run_.measures()) return;
   try {
@@ -87,8 +87,8 @@ void RecordKeeper::store(const record::Record& record) {
   }
 }
 
-void RecordKeeper::keep(const record::Record& record, build::Lack lack) {
-  if (lack == build::Lack::none && !record::is_stored_shortage(record)) return store(record);
+void RecordKeeper::keep(const store::Record& record, build::Lack lack) {
+  if (lack == build::Lack::none && !store::is_stored_shortage(record)) return store(record);
   peers_lack_some_ = true;
   if (++by_machine_ == 1)
     run_.observer.on_warning(fmt::format("{}: {}: perhaps for a lack of the machine, so it is not stored: {}",

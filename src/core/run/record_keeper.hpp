@@ -8,11 +8,11 @@
 #include <unordered_map>
 
 #include "core/build/shortage.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_log.hpp"
 #include "core/run/run_context.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/index.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_log.hpp"
 #include "system/clock.hpp"
 
 namespace xtune::run {
@@ -23,7 +23,7 @@ double limit_beside_key(const spec::Spec& spec, std::string_view stage);
 
 /// Whether a record is valid under today's limits. One that timed out is not if today's limit is larger, or if the
 /// record does not contain its limit, as in earlier versions.
-bool answers_under_limits(const record::Record& record, const spec::Spec& spec);
+bool answers_under_limits(const store::Record& record, const spec::Spec& spec);
 
 /// For each key the newest record counts, so a run's records must be newer than all that it has read with their keys,
 /// even if the clock goes back, or was ahead when an earlier run wrote its records.
@@ -54,7 +54,7 @@ class RecordKeeper {
   void learn(const store::KeyDigest& key, std::int64_t unix_time_ms) { stamps_.learn(key, unix_time_ms); }
   std::int64_t next_stamp(const store::KeyDigest& key) { return stamps_.next(key); }
   /// The reference's time, for the records that follow; of several devices, the first one's counts.
-  void set_reference(record::ReferenceTime time);
+  void set_reference(store::ReferenceTime time);
   bool has_reference() const noexcept { return reference_.has_value(); }
   /// Its samples from the finals, for the records of these.
   void renew_reference(std::vector<double> samples_ms);
@@ -66,12 +66,12 @@ class RecordKeeper {
   double slowness() const noexcept { return slowness_; }
   /// Sets host, attempt, time, the reference's time if it passed, and the time limit if it timed out. Corrects the
   /// times for the slowness, except those of finals.
-  void stamp(record::Record& record);
+  void stamp(store::Record& record);
   /// Throws Error(io) if data that the measurement keys describe has changed.
-  void store(const record::Record& record);
+  void store(const store::Record& record);
   /// Stores it if the machine did not lack resources, as the worker or the message says; else warns about the first
   /// such record.
-  void keep(const record::Record& record, build::Lack lack);
+  void keep(const store::Record& record, build::Lack lack);
 
   /// Makes records that were stored since the last call visible to other processes: an NFS client may buffer them for
   /// half a minute.
@@ -84,9 +84,9 @@ class RecordKeeper {
  private:
   const RunContext& run_;
   TimeStamps stamps_;
-  std::optional<record::ReferenceTime> reference_;
+  std::optional<store::ReferenceTime> reference_;
   double slowness_ = 1;
-  record::RecordWriter writer_;
+  store::RecordWriter writer_;
   bool unsynced_ = false;  ///< records were stored since sync_for_peers
   bool peers_lack_some_ = false;
   std::uint64_t not_stored_ = 0;

@@ -17,7 +17,7 @@ constexpr std::size_t max_log_bytes = 2048;
 
 }  // namespace
 
-void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
+void fill_record(store::Record& record, const Trial& trial, const device::DeviceInfo& device,
                  const BenchAnswer& answer) {
   record.device = device;
   record.outcome = answer.outcome;
@@ -69,7 +69,7 @@ TrialPtr RunContext::make_trial(std::uint64_t index) const {
   trial->proposal.index = index;
   trial->config = space.at(index);
   trial->request = resolver.compile_request(trial->config);
-  record::Record& record = trial->record;
+  store::Record& record = trial->record;
   record.kernel = spec.kernel.name;
   record.problem = problem;
   record.config = space.named(trial->config);
@@ -80,7 +80,7 @@ TrialPtr RunContext::make_trial(std::uint64_t index) const {
   return trial;
 }
 
-void RunContext::set_keys(record::Record& record, const space::Config& config, const std::string& artifact_key) const {
+void RunContext::set_keys(store::Record& record, const space::Config& config, const std::string& artifact_key) const {
   record.artifact_key = artifact_key;
   record.key_parts = resolver.measurement_key_parts(config, artifact_key);
   record.key = build::key_of(record.key_parts);

@@ -9,14 +9,14 @@
 
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
-#include "core/record/objective.hpp"
-#include "core/record/record.hpp"
 #include "core/resolve/measurement_keys.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/knowledge.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
+#include "core/store/objective.hpp"
+#include "core/store/record.hpp"
 #include "core/store/store_view.hpp"
 
 namespace xtune::run {
@@ -35,7 +35,7 @@ struct Trial {
   device::LaunchPlan launch;
   build::CompileRequest request;
   build::Artifact artifact;
-  record::Record record;
+  store::Record record;
   build::Lack lack = build::Lack::none;  ///< resource that the machine lacked: its record is not stored
   /// settle: the index of the pruned record in TuneResult::records; unset: the pruned result is a row of the store.
   std::optional<std::size_t> replaces;
@@ -51,7 +51,7 @@ struct WorkerTotals {
 };
 
 /// Fills the trial's record from a bench worker's answer: all except key, configuration and the compiler's report.
-void fill_record(record::Record& record, const Trial& trial, const device::DeviceInfo& device,
+void fill_record(store::Record& record, const Trial& trial, const device::DeviceInfo& device,
                  const BenchAnswer& answer);
 
 /// One spec and problem on one kind of device. Constant during a run; every part of the run has a reference to it.
@@ -74,8 +74,8 @@ struct RunContext {
   const resolve::CandidateResolver resolver;
   mutable resolve::MeasurementKeys keys;  ///< caches its last texts
   const Knowledge suggested;              ///< candidates and the default; empty in runs of given configurations
-  const record::Objective objective;
-  const record::Criterion criterion;  ///< with a score if the time is not the only criterion
+  const store::Objective objective;
+  const store::Criterion criterion;  ///< with a score if the time is not the only criterion
   const std::uint64_t evals;
   const bool alternates;            ///< compiling and measuring take turns, as on a CPU
   const std::size_t max_in_flight;  ///< configurations
@@ -87,7 +87,7 @@ struct RunContext {
   /// Those that the configuration may have (resolve.hpp); a stored result of one of them answers for it.
   std::vector<store::KeyDigest> keys_at(std::uint64_t index) const;
   /// Sets the record's keys to those of this artifact.
-  void set_keys(record::Record& record, const space::Config& config, const std::string& artifact_key) const;
+  void set_keys(store::Record& record, const space::Config& config, const std::string& artifact_key) const;
   CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
   BenchJob bench_job(const Trial& trial) const;
   /// Wall clock that one configuration's benchmark may take: [measure] timeout_s, and as much again for each call of a

@@ -7,7 +7,7 @@
 
 #include "core/measure/finals.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/best.hpp"
+#include "core/store/best.hpp"
 
 namespace xtune::run {
 namespace {
@@ -25,7 +25,7 @@ RunResults::RunResults(const RunContext& run) : run_(run) {
   if (const auto index = run.suggested.default_index) result_.default_config = run.space.named(run.space.at(*index));
 }
 
-const record::Record& RunResults::put(const Trial& trial, record::Record record) {
+const store::Record& RunResults::put(const Trial& trial, store::Record record) {
   const bool settled = trial.purpose == Trial::Purpose::settle;
   const std::size_t place = settled && trial.replaces ? *trial.replaces : result_.records.size();
   if (settled) drop(result_.counts, trial.replaces ? result_.records[place].outcome : Outcome::pruned);
@@ -60,8 +60,8 @@ void RunResults::count_stored(bool from_peers) {
   result_.from_peers += from_peers;
 }
 
-void RunResults::refute(const record::Record& wrong) {
-  for (record::Record& record : result_.records) {
+void RunResults::refute(const store::Record& wrong) {
+  for (store::Record& record : result_.records) {
     if (record.key != wrong.key || record.outcome != Outcome::ok) continue;
     drop(result_.counts, Outcome::ok);
     ++result_.counts[Outcome::wrong_result];
@@ -96,7 +96,7 @@ void RunResults::choose_best() {
 }
 
 void RunResults::bound(std::size_t place, double slowness) {
-  record::Record& record = result_.records[place];
+  store::Record& record = result_.records[place];
   record.time_ms = measure::scaled(record.time_ms, std::exchange(record.slowness, slowness) / slowness);
 }
 
@@ -131,7 +131,7 @@ void RunResults::consider(const Row& row) {
   best_row_ = {row, shown_of(row), std::nullopt};
 }
 
-const record::Record& RunResults::best() {
+const store::Record& RunResults::best() {
   if (!best_row_) return result_.records[best_];
   if (!best_row_->whole) {
     auto whole = read_row(best_row_->row, run_.observer);
@@ -141,15 +141,15 @@ const record::Record& RunResults::best() {
 }
 
 double RunResults::finals_reach() {
-  return has_best() ? run_.criterion.interval(best(), record::finals_drift_of_days).second : HUGE_VAL;
+  return has_best() ? run_.criterion.interval(best(), store::finals_drift_of_days).second : HUGE_VAL;
 }
 
-const record::Record* RunResults::shown_best() const {
+const store::Record* RunResults::shown_best() const {
   if (!best_score_) return nullptr;
   return best_row_ ? &best_row_->shown : &result_.records[best_];
 }
 
-void RunResults::add_read(record::Record record, Outcome outcome) {
+void RunResults::add_read(store::Record record, Outcome outcome) {
   drop(result_.unread, outcome);
   result_.records.push_back(std::move(record));
 }
@@ -186,15 +186,15 @@ void RunResults::read_first(std::size_t count) {
 void RunResults::read_best(std::size_t count) {
   if (rows_.empty()) return;
   read_first(count);
-  const auto order = record::ranked(result_.records, run_.criterion);
-  if (!order.empty()) read_within(count, run_.criterion.interval(*order.front(), record::finals_drift_of_days).second);
+  const auto order = store::ranked(result_.records, run_.criterion);
+  if (!order.empty()) read_within(count, run_.criterion.interval(*order.front(), store::finals_drift_of_days).second);
 }
 
 void RunResults::read_reported() {
   if (rows_.empty()) return;
   const TuneOptions& options = run_.options;
   read_first(std::max({options.best_only.value_or(0), options.top, std::size_t{1}}));
-  const auto best = record::best_of(result_.all(), run_.criterion);
+  const auto best = store::best_of(result_.all(), run_.criterion);
   if (!best) return;
   const double reach_ms = run_.criterion.interval(*best->record).second;
   const bool tainted = !best->record->tainted.empty();
@@ -210,7 +210,7 @@ constexpr std::size_t races_between = 40, races_before_end = 20, races_in_doubt 
 
 IncumbentTracker::IncumbentTracker(measure::Statistic statistic, std::size_t top) : statistic_(statistic), top_(top) {}
 
-void IncumbentTracker::consider(std::uint64_t index, const record::Record& record, double slowness, bool stored) {
+void IncumbentTracker::consider(std::uint64_t index, const store::Record& record, double slowness, bool stored) {
   const double measured_ms = measure::statistic(record.time_ms, statistic_), time_ms = measured_ms / slowness;
   const bool clean = record.tainted.empty();
   const measure::Incumbent incumbent =
@@ -264,7 +264,7 @@ std::optional<std::uint64_t> IncumbentTracker::take_due(bool last) {
   return std::nullopt;
 }
 
-const record::Record* IncumbentTracker::remeasured(const std::string& key) {
+const store::Record* IncumbentTracker::remeasured(const std::string& key) {
   const bool is_former = former_ && former_->asked && former_->record.key == key;
   if (!is_former && (!best_ || best_->record.key != key)) return nullptr;
   checked_ = is_former ? former_->record : best_->record;
@@ -299,7 +299,7 @@ void OutcomeHandler::finish(Trial& trial, const std::string& log) {
   handle(trial, trial.record, log, false);
 }
 
-void OutcomeHandler::handle(const Trial& trial, record::Record record, const std::string& log, bool from_store) {
+void OutcomeHandler::handle(const Trial& trial, store::Record record, const std::string& log, bool from_store) {
   const bool settled = trial.purpose == Trial::Purpose::settle;
   const Outcome outcome = record.outcome;
   // Strategies minimise times, or scores derived from the objective.
@@ -323,7 +323,7 @@ void OutcomeHandler::handle(const SearchPath::Proposal& proposal, const Row& row
   if (std::isfinite(config.time_ms)) race(proposal.index, row);
 }
 
-void OutcomeHandler::race(std::uint64_t index, const record::Record& record, bool stored) {
+void OutcomeHandler::race(std::uint64_t index, const store::Record& record, bool stored) {
   if (run_.races()) incumbent_.consider(index, record, devices_.slowness_of(record.device), stored);
 }
 
@@ -357,19 +357,19 @@ bool OutcomeHandler::serve(const SearchPath::Proposal& proposal) {
 
 bool OutcomeHandler::has_come(const Trial& trial) {
   if (trial.purpose != Trial::Purpose::settle) return serve(trial.proposal);
-  std::optional<record::Record> found = stored_.take_full(store::KeyDigest(trial.record.key));
+  std::optional<store::Record> found = stored_.take_full(store::KeyDigest(trial.record.key));
   if (!found) return false;
   results_.count_stored(true);
   handle(trial, std::move(*found), "", true);
   return true;
 }
 
-void OutcomeHandler::race_best_of(const std::vector<record::Record>& news) {
+void OutcomeHandler::race_best_of(const std::vector<store::Record>& news) {
   if (!run_.races()) return;
-  const record::Record* best = nullptr;
-  for (const record::Record& record : news)
-    if (record.outcome == Outcome::ok && record::is_first(record) && record.tainted.empty() &&
-        record::same_device(record.device, run_.target.device) &&
+  const store::Record* best = nullptr;
+  for (const store::Record& record : news)
+    if (record.outcome == Outcome::ok && store::is_first(record) && record.tainted.empty() &&
+        store::same_device(record.device, run_.target.device) &&
         (!best || run_.criterion.of(record) < run_.criterion.of(*best)))
       best = &record;
   const auto index = best ? run_.space.index_of(best->config) : std::nullopt;
@@ -381,7 +381,7 @@ void OutcomeHandler::follow_speed(const std::string& key, double before) {
   const std::size_t since = std::exchange(checked_, results_.records().size());
   if (now == before) return;
   for (std::size_t i = since; i < checked_; ++i) {
-    const record::Record& record = results_.records()[i];
+    const store::Record& record = results_.records()[i];
     if (record.attempt != run_.options.attempt || record.key == key) continue;
     if (record.outcome == Outcome::pruned) results_.bound(i, std::max(now, before));
     if (record.outcome == Outcome::ok) unsure_.insert(i);
@@ -399,7 +399,7 @@ TrialPtr OutcomeHandler::take_doubtful() {
   // First, as one of them may seem to be the best, to which losers are compared.
   while (!unsure_.empty()) {
     const std::size_t place = unsure_.extract(unsure_.begin()).value();
-    const record::Record& record = results_.records()[place];
+    const store::Record& record = results_.records()[place];
     if (record.outcome == Outcome::ok) return settling(run_.space.index_of(record.config).value(), place);
   }
   const auto next = results_.take_doubtful([&](const auto& one) { return still_loses(one); });
@@ -409,12 +409,12 @@ TrialPtr OutcomeHandler::take_doubtful() {
 /// Compared with the best of this run, or with the last of the best if several are requested.
 bool OutcomeHandler::still_loses(const RunResults::Pruned& one) {
   const Row& row = one.row;
-  const record::Record* const record = one.record ? &results_.records()[*one.record] : nullptr;
+  const store::Record* const record = one.record ? &results_.records()[*one.record] : nullptr;
   double slowness = devices_.slowness_of(record ? record->device : row.view->device_of(*row.config));
   std::optional<measure::Incumbent> there = incumbent_.bar();
   if (run_.options.top <= 1) {
     if (!results_.has_best()) return false;
-    const record::Record& best = results_.best();
+    const store::Record& best = results_.best();
     there = measure::incumbent_of(best.time_ms, measure::statistic(best.time_ms, run_.spec.measure.statistic));
     slowness /= devices_.slowness_of(best.device);
   }
@@ -423,7 +423,7 @@ bool OutcomeHandler::still_loses(const RunResults::Pruned& one) {
   return measure::still_lost(row.config->samples, row.config->low_ms, measure::scaled(*there, slowness));
 }
 
-void OutcomeHandler::refute(const record::Record& wrong) {
+void OutcomeHandler::refute(const store::Record& wrong) {
   stored_.add(wrong);
   results_.refute(wrong);
   race_all(true);
@@ -434,7 +434,7 @@ void OutcomeHandler::race_all(bool stored) {
   if (!run_.races()) return;
   for (const Row& row : results_.rows()) race(run_.space.index_of(store::config_bindings(*row.config)).value(), row);
   for (std::size_t i = 0; i < results_.records().size(); ++i) {
-    const record::Record& record = results_.records()[i];
+    const store::Record& record = results_.records()[i];
     if (record.outcome == Outcome::ok && !unsure_.contains(i))
       race(run_.space.index_of(record.config).value(), record, stored);
   }

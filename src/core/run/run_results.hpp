@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/measure/race.hpp"
-#include "core/record/record.hpp"
 #include "core/run/device_pool.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/stored_results.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::run {
 
@@ -43,31 +43,31 @@ class RunResults {
 
   /// Adds an evaluated configuration's record, or replaces one by the record of its settling trial. The
   /// reference is valid until the next call.
-  const record::Record& put(const Trial& trial, record::Record record);
+  const store::Record& put(const Trial& trial, store::Record record);
   /// Adds a stored result that stays a row. index: of its configuration in the space.
   void put(std::uint64_t index, const Row& row);
   /// Adds records of finals and others on which the answer is based.
-  void add_further(record::Record record) { result_.further.push_back(std::move(record)); }
+  void add_further(store::Record record) { result_.further.push_back(std::move(record)); }
   void count_stored(bool from_peers);
   /// A pruned record may have been measured while the device was this slow.
   void bound(std::size_t place, double slowness);
   /// Those that lost are compared with the best once more.
   void compare_losers_again();
   /// Results with this key turned out to be wrong: they are replaced by this record, and the best is chosen again.
-  void refute(const record::Record& wrong);
+  void refute(const store::Record& wrong);
   /// Removes and returns the most promising pruned one that is doubtful. lost: whether it is slower than the best of
   /// this run.
   std::optional<Pruned> take_doubtful(const std::function<bool(const Pruned&)>& lost);
 
   bool has_best() const noexcept { return best_score_.has_value(); }
   /// The best by the criterion. Requires has_best.
-  const record::Record& best();
+  const store::Record& best();
   /// The upper end of the best's interval for choosing finalists; infinite: there is no best.
   double finals_reach();
   /// The best; for a row possibly only configuration and times; null: there is none.
-  const record::Record* shown_best() const;
+  const store::Record* shown_best() const;
   std::uint64_t evaluated() const noexcept { return evaluated_; }
-  const std::vector<record::Record>& records() const noexcept { return result_.records; }
+  const std::vector<store::Record>& records() const noexcept { return result_.records; }
   /// Ok results with a finite time that are not among the records.
   const std::vector<Row>& rows() const noexcept { return rows_; }
   /// Reads the rows that may be among this many finalists.
@@ -81,7 +81,7 @@ class RunResults {
   void consider(std::size_t place);
   void consider(const Row& row);
   void choose_best();
-  void add_read(record::Record record, Outcome outcome);
+  void add_read(store::Record record, Outcome outcome);
   void read_example(const Row& failure);
   void read_within(std::size_t count, double reach_ms);
   void read_first(std::size_t count);
@@ -91,8 +91,8 @@ class RunResults {
   };
   struct BestRow {
     Row row;
-    record::Record shown;
-    std::optional<record::Record> whole;  ///< set at first use
+    store::Record shown;
+    std::optional<store::Record> whole;  ///< set at first use
   };
   const RunContext& run_;
   TuneResult result_;
@@ -123,7 +123,7 @@ class IncumbentTracker {
   IncumbentTracker(measure::Statistic statistic, std::size_t top);
 
   /// An ok result. index: in the space; slowness: of the device that measured it; stored: measured by another run.
-  void consider(std::uint64_t index, const record::Record& record, double slowness, bool stored);
+  void consider(std::uint64_t index, const store::Record& record, double slowness, bool stored);
   /// Whether an ok result with this time would change anything here.
   bool may_lead(double time_ms, bool clean) const;
   /// The incumbent for a challenger's race; nullopt: none yet.
@@ -138,14 +138,14 @@ class IncumbentTracker {
   std::optional<std::uint64_t> take_due(bool last = false);
   /// The configuration with this key was measured again, or that failed: the count of races starts from zero. Returns
   /// its first record, until the next call; null: another configuration is the incumbent by now.
-  const record::Record* remeasured(const std::string& key);
+  const store::Record* remeasured(const std::string& key);
   /// The new time of the configuration with this key, if it is the incumbent.
   void update(const std::string& key, const measure::Summary& time_ms);
 
  private:
   struct Best {
     std::uint64_t index;
-    record::Record record;         ///< the first one
+    store::Record record;          ///< the first one
     measure::Incumbent incumbent;  ///< from the last measurement
     double time_ms;                ///< from the last measurement, by the statistic
     bool in_doubt;                 ///< measured by another run, or clearly slower than another one since
@@ -156,7 +156,7 @@ class IncumbentTracker {
   const std::size_t top_;
   std::optional<Best> best_;
   std::optional<Best> former_;  ///< the incumbent at the last check, if another one is by now
-  record::Record checked_;      ///< of the last check
+  store::Record checked_;       ///< of the last check
   std::vector<std::pair<double, measure::Incumbent>> leaders_;  ///< the fastest clean ones by the statistic, up to top_
 };
 
@@ -177,7 +177,7 @@ class OutcomeHandler {
   bool has_come(const Trial& trial);
   /// Uses other processes' records for the race: challengers race the best of all, which may be measured long before
   /// this process reaches its place.
-  void race_best_of(const std::vector<record::Record>& news);
+  void race_best_of(const std::vector<store::Record>& news);
   /// The configuration with this key was measured again; `before`: the slowness that was assumed until then. If it has
   /// changed, the moment is unknown: what was measured in full since the last check is measured again, and what lost is
   /// taken to have lost at the slower speed.
@@ -186,16 +186,16 @@ class OutcomeHandler {
   /// which it was measured is unknown; null: none.
   TrialPtr take_doubtful();
   /// A configuration that passed before turned out to be wrong: its earlier results are no longer used.
-  void refute(const record::Record& wrong);
+  void refute(const store::Record& wrong);
 
   RunResults& results() noexcept { return results_; }
   IncumbentTracker& incumbent() noexcept { return incumbent_; }
 
  private:
   using Row = store::GrowingRecords::Row;
-  void handle(const Trial& trial, record::Record record, const std::string& log, bool from_store);
+  void handle(const Trial& trial, store::Record record, const std::string& log, bool from_store);
   void handle(const SearchPath::Proposal& proposal, const Row& row);
-  void race(std::uint64_t index, const record::Record& record, bool stored);
+  void race(std::uint64_t index, const store::Record& record, bool stored);
   void race(std::uint64_t index, const Row& row);
   /// Chooses the incumbent again. stored: it is to be checked before long.
   void race_all(bool stored);

@@ -10,12 +10,12 @@
 #include "base/causes.hpp"
 #include "base/text.hpp"
 #include "core/measure/noise_guard.hpp"
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/record_check.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/search_path.hpp"
 #include "core/space/value.hpp"
+#include "core/store/best.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record_check.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -40,7 +40,7 @@ bool compile_to_the_same(const Bindings& a, const Bindings& b) {
 }
 
 /// Whether a goal has no value because the record does not say whether launches repeat their bits.
-bool has_unknown_goal(const RunContext& run, const record::Record& record) {
+bool has_unknown_goal(const RunContext& run, const store::Record& record) {
   if (run.spec.validate.repeatable == spec::Repeatable::ignore) return false;
   const std::vector<double> goals = run.objective.values(record);
   return std::any_of(goals.begin(), goals.end(), [](double goal) { return std::isnan(goal); });
@@ -56,7 +56,7 @@ bool has_key(const RunContext& run, const Bindings& config, const store::KeyDige
 
 }  // namespace
 
-std::optional<record::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer) {
+std::optional<store::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer) {
   try {
     return row.view->record_of(*row.config);
   } catch (const Error& error) {
@@ -76,9 +76,9 @@ double interval_begin(const store::GrowingRecords::Row& row) {
   return std::min(row.config->low_ms, row.config->time_ms);
 }
 
-record::Record shown_of(const store::GrowingRecords::Row& row) {
+store::Record shown_of(const store::GrowingRecords::Row& row) {
   const store::StoredConfig& config = *row.config;
-  record::Record record;
+  store::Record record;
   record.key = config.key.hex();
   record.problem = row.view->problem_of(config);
   record.config = store::config_bindings(config);
@@ -93,7 +93,7 @@ record::Record shown_of(const store::GrowingRecords::Row& row) {
 }
 
 StoredResults::Facts StoredResults::facts_of(const Known& known) {
-  if (const record::Record* const record = known.record.get())
+  if (const store::Record* const record = known.record.get())
     return {record->outcome, !record->tainted.empty(), record->unix_time_ms};
   return {known.row.config->outcome, known.row.config->tainted, known.row.config->unix_time_ms};
 }
@@ -129,11 +129,11 @@ void StoredResults::add(const Row& row) {
   if (!is_new && supersedes(facts_of({nullptr, row}), facts_of(place->second))) place->second.row = row;
 }
 
-void StoredResults::add(record::Record record) {
-  if (record::is_stored_shortage(record)) return;
+void StoredResults::add(store::Record record) {
+  if (store::is_stored_shortage(record)) return;
   if (!record.finals.empty()) finals_.push_back(record);
-  if (!record::is_first(record) && record.outcome != Outcome::wrong_result) return;
-  Known added{std::make_unique<record::Record>(std::move(record)), {}};
+  if (!store::is_first(record) && record.outcome != Outcome::wrong_result) return;
+  Known added{std::make_unique<store::Record>(std::move(record)), {}};
   const auto found = known_.find(store::KeyDigest(added.record->key));
   if (found == known_.end())
     known_.emplace(store::KeyDigest(added.record->key), std::move(added));
@@ -141,7 +141,7 @@ void StoredResults::add(record::Record record) {
     found->second = std::move(added);
 }
 
-std::optional<record::Record> StoredResults::whole(const Known& known) const {
+std::optional<store::Record> StoredResults::whole(const Known& known) const {
   return known.record ? std::optional(*known.record) : read_row(known.row, run_.observer);
 }
 
@@ -154,7 +154,7 @@ std::vector<StoredResults::Row> StoredResults::read(RecordKeeper& keeper) {
   for (const std::string& warning : records_.warnings()) causes.add(warning);
   for (const base::Cause& cause : causes.all()) run_.observer.on_warning(cause.text());
   for (const Row& row : rows) keeper.learn(row.config->key, row.config->unix_time_ms);
-  record::FutureRecords future(run_.clock.unix_time_ms());
+  store::FutureRecords future(run_.clock.unix_time_ms());
   Row newest;
   const auto look_at = [&](const Row& row) {
     if (future.look_at(row.config->unix_time_ms, row.view->device_of(*row.config).backend)) newest = row;
@@ -216,7 +216,7 @@ std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest&
 bool StoredResults::measure_again(const Known& known) {
   const Facts facts = facts_of(known);
   if (!facts.tainted || run_.options.peers || !is_timed(facts.outcome)) return false;
-  const std::optional<record::Record> record = whole(known);
+  const std::optional<store::Record> record = whole(known);
   if (!record || std::none_of(record->tainted.begin(), record->tainted.end(), measure::may_pass)) return false;
   tainted_ += busy_;
   return !busy_;
@@ -240,26 +240,26 @@ void StoredResults::finish() {
         tainted_, tainted_ == 1 ? " was" : "s were", tainted_ == 1 ? "answers" : "answer"));
 }
 
-std::optional<record::Record> StoredResults::take_full(const store::KeyDigest& key) {
+std::optional<store::Record> StoredResults::take_full(const store::KeyDigest& key) {
   const auto found = known_.find(key);
   if (found == known_.end() || !found->second.record || found->second.record->outcome == Outcome::pruned)
     return std::nullopt;
-  record::Record record = std::move(*found->second.record);
+  store::Record record = std::move(*found->second.record);
   known_.erase(found);
   return record;
 }
 
 /// Reads the whole records among which the rivals are.
-std::vector<const record::Record*> StoredResults::read_rivals(double reach) {
-  std::vector<const record::Record*> others;
+std::vector<const store::Record*> StoredResults::read_rivals(double reach) {
+  std::vector<const store::Record*> others;
   std::vector<Row> rows;
   const device::DeviceInfo& own = run_.target.device;
   for (const auto& [key, known] : known_) {
     if (facts_of(known).outcome != Outcome::ok) continue;
-    if (!known.record && record::same_driver(known.row.view->device_of(*known.row.config), own))
+    if (!known.record && store::same_driver(known.row.view->device_of(*known.row.config), own))
       rows.push_back(known.row);
-    else if (known.record && record::same_device(known.record->device, own) &&
-             record::same_driver(known.record->device, own))
+    else if (known.record && store::same_device(known.record->device, own) &&
+             store::same_driver(known.record->device, own))
       others.push_back(known.record.get());
   }
   rivals_.clear();
@@ -286,25 +286,25 @@ std::vector<const record::Record*> StoredResults::read_rivals(double reach) {
   return others;
 }
 
-std::vector<const record::Record*> StoredResults::rivals(double reach) {
-  std::vector<const record::Record*> chosen;
-  for (const record::Record* record : record::ranked(read_rivals(reach), run_.criterion)) {
+std::vector<const store::Record*> StoredResults::rivals(double reach) {
+  std::vector<const store::Record*> chosen;
+  for (const store::Record* record : store::ranked(read_rivals(reach), run_.criterion)) {
     if (chosen.size() == run_.max_finalists() || run_.criterion.interval(*record).first > reach) break;
     if (has_key(run_, record->config, store::KeyDigest(record->key))) chosen.push_back(record);
   }
   return chosen;
 }
 
-std::vector<record::Record> StoredResults::finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
-                                                          std::int64_t since_unix_ms) const {
+std::vector<store::Record> StoredResults::finals_of_keys(const std::vector<std::string>& keys, store::Tainted tainted,
+                                                         std::int64_t since_unix_ms) const {
   if (run_.options.fresh && !run_.options.peers) return {};
-  std::vector<const record::Record*> stored;
-  for (const record::Record& record : finals_)
+  std::vector<const store::Record*> stored;
+  for (const store::Record& record : finals_)
     if (record.unix_time_ms >= since_unix_ms && run_.criterion.decided_by(record)) stored.push_back(&record);
-  const std::vector<std::string> ids = record::finals_of(stored, keys, tainted);
-  std::vector<record::Record> records;
+  const std::vector<std::string> ids = store::finals_of(stored, keys, tainted);
+  std::vector<store::Record> records;
   if (ids.empty()) return records;
-  for (const record::Record& record : finals_)
+  for (const store::Record& record : finals_)
     if (record.finals == ids.front()) records.push_back(record);
   return records;
 }

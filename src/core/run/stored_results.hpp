@@ -9,22 +9,22 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record.hpp"
 #include "core/store/store_view.hpp"
 
 namespace xtune::run {
 
 /// The whole record of a row; nullopt, with a warning: its file was repaired or removed since it was scanned.
-std::optional<record::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer);
+std::optional<store::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer);
 /// The order of ranked() for records.
 bool ranks_before(const store::GrowingRecords::Row& a, const store::GrowingRecords::Row& b);
 /// The lower end of its time's interval, or its time if that is less.
 double interval_begin(const store::GrowingRecords::Row& row);
 /// The facts of a row that need not be read from its record: key, problem, configuration, outcome and times.
-record::Record shown_of(const store::GrowingRecords::Row& row);
+store::Record shown_of(const store::GrowingRecords::Row& row);
 
 /// The results of one problem on one kind of device that this run did not measure: rows of the store, and whole records
 /// that other processes have stored since. Beside the rows it takes about 80 bytes for each of up to a million.
@@ -42,16 +42,16 @@ class StoredResults {
   StoredResults(const RunContext& run, RecordKeeper& keeper);
 
   struct Answer {
-    std::optional<record::Record> whole;  ///< unset: it was not needed, or could not be read
-    Row row;                              ///< set: it stays a row
-    bool from_peers = false;              ///< stored by a process of this job
+    std::optional<store::Record> whole;  ///< unset: it was not needed, or could not be read
+    Row row;                             ///< set: it stays a row
+    bool from_peers = false;             ///< stored by a process of this job
   };
   /// The answer for the key of a configuration, by its index; returned once. A record whose configuration does not
   /// match its key is damaged: it is not used, and a warning reports it.
   std::optional<Answer> take(const store::KeyDigest& key, std::uint64_t index);
   /// Another process's full measurement of a configuration that was pruned before; returned once.
-  std::optional<record::Record> take_full(const store::KeyDigest& key);
-  void add(record::Record record);
+  std::optional<store::Record> take_full(const store::KeyDigest& key);
+  void add(store::Record record);
   /// A measurement of this run has these taints. If they might have passed, they have not: from now on tainted results
   /// answer, and a warning reports it.
   void note_taints(const std::vector<std::string>& taints);
@@ -63,18 +63,18 @@ class StoredResults {
 
   /// Ok results that this run did not evaluate, that its space allows and that its spec measures in the same way: as
   /// many of the best as may take part in finals, whose intervals begin before `reach`. Valid until the next call.
-  std::vector<const record::Record*> rivals(double reach);
+  std::vector<const store::Record*> rivals(double reach);
   /// The records of finals that were held of exactly these configurations (by key) and that apply to this run; empty:
   /// there were none since then. A fresh run uses none from before.
-  std::vector<record::Record> finals_of_keys(const std::vector<std::string>& keys, record::Tainted tainted,
-                                             std::int64_t since_unix_ms = 0) const;
+  std::vector<store::Record> finals_of_keys(const std::vector<std::string>& keys, store::Tainted tainted,
+                                            std::int64_t since_unix_ms = 0) const;
   /// All records of this kernel and architecture.
   const store::GrowingRecords& records() const noexcept { return records_; }
 
  private:
   /// A result that the run did not take yet.
   struct Known {
-    std::unique_ptr<record::Record> record;  ///< null: see row
+    std::unique_ptr<store::Record> record;  ///< null: see row
     Row row;
   };
   struct Facts {
@@ -86,19 +86,19 @@ class StoredResults {
   static bool supersedes(const Facts& later, const Facts& earlier);
   std::vector<Row> read(RecordKeeper& keeper);
   void add(const Row& row);
-  std::optional<record::Record> whole(const Known& known) const;
+  std::optional<store::Record> whole(const Known& known) const;
   bool measure_again(const Known& known);
-  std::vector<const record::Record*> read_rivals(double reach);
+  std::vector<const store::Record*> read_rivals(double reach);
 
   const RunContext& run_;
   std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records is used
   store::GrowingRecords& records_;
   std::unordered_map<store::KeyDigest, Known, store::KeyDigestHash> known_;
-  std::vector<record::Record> finals_;  ///< all records of finals
+  std::vector<store::Record> finals_;  ///< all records of finals
   bool busy_;
-  bool warned_ = false;                ///< of a measurement of this run
-  std::size_t tainted_ = 0;            ///< results that answered because of busy_
-  std::deque<record::Record> rivals_;  ///< read for the finals
+  bool warned_ = false;               ///< of a measurement of this run
+  std::size_t tainted_ = 0;           ///< results that answered because of busy_
+  std::deque<store::Record> rivals_;  ///< read for the finals
 };
 
 }  // namespace xtune::run

@@ -30,9 +30,9 @@ bool may_order_compiles(const RunContext& run, const SearchPath& path) {
 }
 
 /// entries: of the trial's request, which its compile job took.
-std::vector<record::StepUsage> step_usages(const device::LaunchPlan& launch, const std::vector<std::string>& entries,
-                                           const build::Artifact& artifact) {
-  std::vector<record::StepUsage> usages;
+std::vector<store::StepUsage> step_usages(const device::LaunchPlan& launch, const std::vector<std::string>& entries,
+                                          const build::Artifact& artifact) {
+  std::vector<store::StepUsage> usages;
   for (const device::Step& step : launch.steps)
     usages.push_back({entries.at(step.kernel), build::entry_of(artifact, step.kernel).usage, step.launch.shared_bytes});
   return usages;
@@ -41,7 +41,7 @@ std::vector<record::StepUsage> step_usages(const device::LaunchPlan& launch, con
 /// Fills the trial's record from the compiler's answer. has_steps: of the spec.
 void fill_compiled(Trial& trial, const CompileAnswer& answer, const resolve::CandidateResolver& resolver,
                    bool has_steps) {
-  record::Record& record = trial.record;
+  store::Record& record = trial.record;
   record.compile_s = answer.cached ? 0 : answer.artifact.compile_s;
   record.compile_cpu_s = answer.cpu_s;
   record.usage = answer.artifact.usage;
@@ -164,7 +164,7 @@ Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Ta
   const RunResults& results = outcomes_.results();
   path_.set_advisor(make_advisor(run_, loop_, path_.learns(),
                                  {[&results] { return results.evaluated(); },
-                                  [&results]() -> const std::vector<record::Record>& { return results.records(); }}));
+                                  [&results]() -> const std::vector<store::Record>& { return results.records(); }}));
   if (!options.peers) return;
   peers_.emplace(run_, *options.peers, loop_, outcomes_, totals_, [this](const TrialPtr& trial) {
     trial->purpose == Trial::Purpose::settle ? compiles_.start(trial) : begin(trial);
@@ -334,10 +334,10 @@ void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
 
 void Tuning::look_at_peers() {
   keeper_.sync_for_peers();
-  std::vector<record::Record> news = peers_->news();
-  for (const record::Record& record : news) keeper_.learn(store::KeyDigest(record.key), record.unix_time_ms);
+  std::vector<store::Record> news = peers_->news();
+  for (const store::Record& record : news) keeper_.learn(store::KeyDigest(record.key), record.unix_time_ms);
   if (peers_->in_blocks()) outcomes_.race_best_of(news);
-  for (record::Record& record : news) stored_.add(std::move(record));
+  for (store::Record& record : news) stored_.add(std::move(record));
   if (peers_->in_blocks() && !stops_.search_cut()) peers_->look_at_blocks();
   peers_->look_at_trials();
   finals_.look_at_peers();
@@ -378,20 +378,20 @@ std::uint64_t TuneResult::evaluated() const {
   return count;
 }
 
-std::vector<const record::Record*> TuneResult::all() const {
-  std::vector<const record::Record*> pointers;
-  for (const std::vector<record::Record>* list : {&records, &further})
-    for (const record::Record& record : *list) pointers.push_back(&record);
+std::vector<const store::Record*> TuneResult::all() const {
+  std::vector<const store::Record*> pointers;
+  for (const std::vector<store::Record>* list : {&records, &further})
+    for (const store::Record& record : *list) pointers.push_back(&record);
   return pointers;
 }
 
-void TuneResult::scale_times(const record::Criterion& criterion) {
-  std::vector<record::Record*> pointers;
-  for (std::vector<record::Record>* list : {&records, &further})
-    for (record::Record& record : *list) pointers.push_back(&record);
-  const record::Standings standings(all(), criterion);
+void TuneResult::scale_times(const store::Criterion& criterion) {
+  std::vector<store::Record*> pointers;
+  for (std::vector<store::Record>* list : {&records, &further})
+    for (store::Record& record : *list) pointers.push_back(&record);
+  const store::Standings standings(all(), criterion);
   slowdown = standings.slowdown();
-  record::put_on_one_scale(pointers, standings);
+  store::put_on_one_scale(pointers, standings);
 }
 
 }  // namespace xtune::run

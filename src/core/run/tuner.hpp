@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
 #include "core/run/peers.hpp"
 #include "core/run/services.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record.hpp"
 #include "core/target/target.hpp"
 #include "system/clock.hpp"
 #include "system/event_loop.hpp"
@@ -66,7 +66,7 @@ struct Progress {
   std::size_t compiling = 0, waiting = 0;  ///< in the pool; compiled and queued for the device
   bool finals = false;                     ///< the search is over
   double elapsed_s = 0;
-  const record::Record* best = nullptr;      ///< of a stored result possibly only configuration and times
+  const store::Record* best = nullptr;       ///< of a stored result possibly only configuration and times
   const Bindings* default_config = nullptr;  ///< null: there is none
 };
 
@@ -75,7 +75,7 @@ class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
   /// log: the compiler's or sanitizer's output, empty for stored records.
-  virtual void on_record(const record::Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
+  virtual void on_record(const store::Record& /*record*/, const std::string& /*log*/, bool /*from_store*/) {}
   /// Whether on_record receives stored records even if TuneOptions::best_only would leave them unread.
   virtual bool wants_stored() const { return true; }
   /// Called before the first configuration. progress returns the run's progress at any time, on the tuner's thread (for
@@ -100,15 +100,15 @@ struct TuneResult {
   device::DeviceInfo device;
   /// Every configuration that this run evaluated, including stored ones, but without those that TuneOptions::best_only
   /// left unread; ties with the best that are not among the requested best have only key, configuration and times.
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   std::map<Outcome, std::uint64_t> unread;  ///< number of evaluated ones that are not among the records
   std::uint64_t evaluated() const;
   /// Other records on which the answer is based: those of finals, and stored results of configurations that this run
   /// did not evaluate, if they may be the best.
-  std::vector<record::Record> further;
-  std::vector<const record::Record*> all() const;  ///< both
-  /// Puts the times of all records on the scale of the best one's (record::put_on_one_scale), as tune() returns them.
-  void scale_times(const record::Criterion& criterion);
+  std::vector<store::Record> further;
+  std::vector<const store::Record*> all() const;  ///< both
+  /// Puts the times of all records on the scale of the best one's (store::put_on_one_scale), as tune() returns them.
+  void scale_times(const store::Criterion& criterion);
   std::uint64_t space_size = 0;
   /// What a call runs without a measurement (model::default_order); unset: the space is empty.
   std::optional<Bindings> default_config;
@@ -122,7 +122,7 @@ struct TuneResult {
   bool interrupted = false;   ///< by `stop` or `drain`
   bool out_of_time = false;   ///< [search] seconds ended it
   std::optional<AdvisorResult> advisor;  ///< unset: none was asked
-  double slowdown = 1;        ///< of the device between the search and the finals: record::Standings::slowdown
+  double slowdown = 1;        ///< of the device between the search and the finals: store::Standings::slowdown
   std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were requested or reached
 };
 

@@ -233,7 +233,7 @@ struct SearchSpec {
 struct Metric {
   std::string name;
   Text expression;  ///< over problem, parameters, device, and time_s / time_ms
-  /// Of the application, instead of the expression: gets record::measured_names and the metrics before it. Its
+  /// Of the application, instead of the expression: gets store::measured_names and the metrics before it. Its
   /// exceptions reach the caller.
   std::function<double(const Bindings& names)> code = {};
   std::string label = {};  ///< changes with the code
@@ -278,7 +278,7 @@ struct ProcessSpec;  // process_spec.hpp
 /// How a program's call of the kernel finds a configuration for a problem.
 struct DispatchSpec {
   std::vector<Text> key;  ///< problems with equal values form a bucket; empty: none
-  /// Maximum distance (record::shape_distance) of a problem whose configuration is used outside of a bucket.
+  /// Maximum distance (store::shape_distance) of a problem whose configuration is used outside of a bucket.
   double radius = std::numeric_limits<double>::infinity();
   std::optional<Bindings> default_config;  ///< values of all parameters; unset: see model::default_order
 };

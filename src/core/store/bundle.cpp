@@ -17,12 +17,12 @@
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/manifest.hpp"
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/best.hpp"
 #include "core/store/layout.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/trust.hpp"
 #include "xtune/error.hpp"
@@ -48,14 +48,14 @@ Parts parts_of(const fs::path& store, const WinnerFilter& filter, BundleReport& 
   const build::ArtifactCache cache(store);
   for (const Winner& winner : winners_of(store, filter, report.warnings)) {
     std::string& text = parts.records[{winner.arch, winner.kernel}];
-    if (text.empty()) text = Json{{"xtune_records", record::Record::schema}, {"xtune", version}}.dump() + "\n";
+    if (text.empty()) text = Json{{"xtune_records", Record::schema}, {"xtune", version}}.dump() + "\n";
     text += winner.line + "\n";
     ++report.records;
     const std::string& key = winner.record.artifact_key;
     if (parts.artifacts.contains(key)) continue;
     try {
       build::Artifact artifact = cache.read(key);
-      if (!record::is_measured(winner.record, artifact))
+      if (!is_measured(winner.record, artifact))
         throw Error(ErrorKind::io, "artifact " + key + " is not the one that its record measured");
       parts.artifacts.emplace(key, std::move(artifact));
     } catch (const Error& error) {
@@ -228,7 +228,7 @@ BundledSpec Bundle::spec(const std::string& kernel) const {
 
 StoreView Bundle::view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options) const {
   const auto found = records_.find({arch, kernel});
-  if (found == records_.end()) return StoreView::load(std::vector<record::RecordSource>(), options);
+  if (found == records_.end()) return StoreView::load(std::vector<RecordSource>(), options);
   return StoreView::load({{path_, found->second.offset, found->second.bytes, base::printable(path_.string())}},
                          options);
 }
@@ -242,9 +242,9 @@ std::string Bundle::records(const Part& part) const {
   return system::read_file_part(path_, found->second.offset, found->second.bytes);
 }
 
-record::RecordSet Bundle::record_set(const std::string& arch, const std::string& kernel) const {
+RecordSet Bundle::record_set(const std::string& arch, const std::string& kernel) const {
   if (!records_.contains({arch, kernel})) return {};
-  return record::parse_records(base::printable(path_.string()), records({arch, kernel}));
+  return parse_records(base::printable(path_.string()), records({arch, kernel}));
 }
 
 std::vector<std::string> Bundle::artifact_keys() const {
@@ -324,7 +324,7 @@ std::string choices_digest(const std::string& bundle_digest, const std::string& 
   nlohmann::json json = {{"bundle", bundle_digest}, {"kernel", base::utf8_text(kernel)}};
   json["choices"] = nlohmann::json::array();
   for (const auto& [problem, config] : choices)
-    json["choices"].push_back({record::to_json(problem), config ? record::to_json(*config) : nlohmann::json(nullptr)});
+    json["choices"].push_back({to_json(problem), config ? to_json(*config) : nlohmann::json(nullptr)});
   return base::sha256(json.dump());
 }
 
@@ -357,17 +357,16 @@ class MergeSource {
 
 class StoreSource final : public MergeSource {
  public:
-  explicit StoreSource(const fs::path& store)
-      : store_(store), cache_(store), layout_(layout_of(store, record::Owners::any)) {}
+  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store, Owners::any)) {}
 
   std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
                           std::vector<std::string>& warnings) override {
     std::uint64_t unread = layout_.unreadable_records;
-    for (const record::Unreadable& one : layout_.unreadable) warnings.push_back("skipped: " + one.text());
+    for (const Unreadable& one : layout_.unreadable) warnings.push_back("skipped: " + one.text());
     for (const auto& [key, files] : layout_.artifacts) pass_over(files.link, warnings);
     for (const RecordFile& file : layout_.records) {
       try {
-        if (!pass_over(record::link_on_the_way(store_, file.path), warnings)) {
+        if (!pass_over(link_on_the_way(store_, file.path), warnings)) {
           visit({file.arch, file.kernel}, base::printable(file.path.string()),
                 system::read_file(file.path, longest_source_file));
           continue;
@@ -419,7 +418,7 @@ class BundleSource final : public MergeSource {
   std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
                           std::vector<std::string>&) override {
     for (const Bundle::Part& part : bundle_.parts())
-      visit({record::path_component(part.arch), record::path_component(part.kernel)},
+      visit({path_component(part.arch), path_component(part.kernel)},
             name_ + " (" + base::printable(part.kernel, 80) + " on " + base::printable(part.arch, 80) + ")",
             bundle_.records(part));
     return 0;
@@ -466,7 +465,7 @@ class Merge {
     std::uint64_t read = 0, left = 0;
     for (const auto& [folder, lines] : fresh) read += lines.size();
     const StoreLayout layout = layout_of(store_);
-    for (const record::Unreadable& one : layout.unreadable) warn(one.text());
+    for (const Unreadable& one : layout.unreadable) warn(one.text());
     for (const RecordFile& file : layout.records) {
       const auto place = fresh.find({file.arch, file.kernel});
       if (place != fresh.end())
@@ -502,12 +501,11 @@ class Merge {
         take(std::string(line));
         continue;
       }
-      const record::RecordLine read = record::read_record_line(line);
-      if (read.kind == record::RecordLine::Kind::newer) return warn(name + ": skipped: " + read.why);
-      if (read.kind == record::RecordLine::Kind::damaged)
-        warn(fmt::format("{}:{}: skipped: {}", name, number, read.why));
-      if (read.kind != record::RecordLine::Kind::record) continue;
-      if (const record::Record& record = *read.record; !record.artifact_sha256.empty())
+      const RecordLine read = read_record_line(line);
+      if (read.kind == RecordLine::Kind::newer) return warn(name + ": skipped: " + read.why);
+      if (read.kind == RecordLine::Kind::damaged) warn(fmt::format("{}:{}: skipped: {}", name, number, read.why));
+      if (read.kind != RecordLine::Kind::record) continue;
+      if (const Record& record = *read.record; !record.artifact_sha256.empty())
         measured_[record.artifact_key].insert(record.artifact_sha256);
       take(std::string(line));
     }
@@ -515,8 +513,8 @@ class Merge {
 
   void write_records(const Folder& folder, const std::set<std::string>& lines) {
     if (lines.empty()) return;
-    const nlohmann::json header = {{"xtune_records", record::Record::schema}, {"xtune", version}, {"merged", true}};
-    std::string text = record::with_checksum(header.dump()) + "\n";
+    const nlohmann::json header = {{"xtune_records", Record::schema}, {"xtune", version}, {"merged", true}};
+    std::string text = with_checksum(header.dump()) + "\n";
     for (const std::string& line : lines) text.append(line).append("\n");
     const fs::path place = store_ / "records" / folder.first / folder.second,
                    path = place / ("merged-" + base::sha256(text).substr(0, 32) + ".jsonl");
@@ -526,11 +524,11 @@ class Merge {
   }
 
   bool is_refused(const fs::path& place, std::uint64_t count) {
-    const fs::path link = record::link_on_the_way(store_, place);
+    const fs::path link = link_on_the_way(store_, place);
     if (link.empty()) return false;
     report_.refused += count;
     base::add_once(report_.warnings,
-                   "skipped: nothing is merged into places outside of the store: " + record::behind_a_link(link));
+                   "skipped: nothing is merged into places outside of the store: " + behind_a_link(link));
     return true;
   }
 

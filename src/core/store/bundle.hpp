@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
-#include "core/record/record_log.hpp"
 #include "core/store/export.hpp"
+#include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
 
@@ -65,7 +65,7 @@ class Bundle {
   /// has no such part.
   std::string records(const Part& part) const;
   /// The same as whole records; empty if the bundle has no such part.
-  record::RecordSet record_set(const std::string& arch, const std::string& kernel) const;
+  RecordSet record_set(const std::string& arch, const std::string& kernel) const;
   std::vector<std::string> artifact_keys() const;
   /// As in a store's .json; empty: the bundle has none for this key.
   std::string metadata(const std::string& key) const;

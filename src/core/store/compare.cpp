@@ -14,28 +14,28 @@
 
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/record.hpp"
 #include "core/space/value.hpp"
+#include "core/store/best.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
 
 namespace {
 
-using ConfigRecords = std::map<Bindings, const record::Record*>;
+using ConfigRecords = std::map<Bindings, const Record*>;
 
 /// The newest record of each configuration that has its outcome.
-ConfigRecords newest_of(const std::vector<const record::Record*>& records) {
+ConfigRecords newest_of(const std::vector<const Record*>& records) {
   ConfigRecords newest;
-  for (const record::Record* record : records)
-    if (record::is_first(*record)) newest[record->config] = record;
-  for (const record::Record* record : records) newest.try_emplace(record->config, record);
+  for (const Record* record : records)
+    if (is_first(*record)) newest[record->config] = record;
+  for (const Record* record : records) newest.try_emplace(record->config, record);
   return newest;
 }
 
-bool has_time(const record::Record& record) { return record.outcome == Outcome::ok && record.time_ms.median > 0; }
+bool has_time(const Record& record) { return record.outcome == Outcome::ok && record.time_ms.median > 0; }
 
 bool is_measured(Outcome outcome) { return outcome == Outcome::ok || outcome == Outcome::pruned; }
 
@@ -44,11 +44,10 @@ std::string device_text(const device::DeviceInfo& device) {
 }
 
 /// How the keys of two records differ, with names for what changed in the artifact.
-std::vector<std::string> key_changes(const CaseComparison& pair, const record::Record& before,
-                                     const record::Record& after) {
+std::vector<std::string> key_changes(const CaseComparison& pair, const Record& before, const Record& after) {
   std::vector<std::string> lines =
-      record::with_changes_named(build::key_difference(before.key_parts, after.key_parts), pair.before.store,
-                                 before.artifact_key, build::stored_sources(pair.after.store, after.artifact_key));
+      with_changes_named(build::key_difference(before.key_parts, after.key_parts), pair.before.store,
+                         before.artifact_key, build::stored_sources(pair.after.store, after.artifact_key));
   const bool other_config = before.config != after.config;
   std::erase_if(lines, [&](const std::string& line) {
     return other_config &&
@@ -64,7 +63,7 @@ std::vector<std::string> key_changes(const CaseComparison& pair, const record::R
   if (!named && before.toolchain != after.toolchain && !before.toolchain.empty() && !after.toolchain.empty())
     lines.push_back("compiler: " + before.toolchain + " -> " + after.toolchain);
   // A result file names the device, but no keys.
-  if (before.key_parts.empty() && !record::same_device(before.device, after.device))
+  if (before.key_parts.empty() && !same_device(before.device, after.device))
     lines.push_back("device: " + device_text(before.device) + " -> " + device_text(after.device));
   return lines;
 }
@@ -72,13 +71,13 @@ std::vector<std::string> key_changes(const CaseComparison& pair, const record::R
 /// What versions are told apart by.
 struct Version {
   build::ArtifactSources sources;
-  const record::Record* record = nullptr;     ///< the first of it
+  const Record* record = nullptr;             ///< the first of it
   std::map<Bindings, std::string> artifacts;  ///< by configuration
   ComparedGroup group;
 
-  bool holds(const record::Record& other, const build::ArtifactSources& other_sources) const {
+  bool holds(const Record& other, const build::ArtifactSources& other_sources) const {
     const auto known = artifacts.find(other.config);
-    return record->toolchain == other.toolchain && record::same_driver(record->device, other.device) &&
+    return record->toolchain == other.toolchain && same_driver(record->device, other.device) &&
            build::same_sources(sources, other_sources) &&
            (known == artifacts.end() || known->second == other.artifact_key);
   }
@@ -130,11 +129,10 @@ const char* to_string(Change change) noexcept {
   return "same";
 }
 
-std::vector<ComparedGroup> compared_groups(const std::vector<record::Record>& records,
-                                           const std::filesystem::path& store) {
+std::vector<ComparedGroup> compared_groups(const std::vector<Record>& records, const std::filesystem::path& store) {
   std::map<std::tuple<std::string, std::string, std::string>, ComparedGroup> groups;
-  for (const record::Record& record : records) {
-    if (record::is_sanitized(record) || record.drift) continue;
+  for (const Record& record : records) {
+    if (is_sanitized(record) || record.drift) continue;
     const device::DeviceInfo& device = record.device;
     const std::string kind = fmt::format("{} {} {} {}", device.backend, device.arch, device.name, device.compute_units);
     ComparedGroup& group = groups[{record.kernel, space::bindings_text(record.problem), kind}];
@@ -144,7 +142,7 @@ std::vector<ComparedGroup> compared_groups(const std::vector<record::Record>& re
   std::vector<ComparedGroup> list;
   for (auto& [name, group] : groups) {
     std::stable_sort(group.records.begin(), group.records.end(),
-                     [](const auto* a, const auto* b) { return record::is_earlier(*a, *b); });
+                     [](const auto* a, const auto* b) { return is_earlier(*a, *b); });
     list.push_back(std::move(group));
   }
   return list;
@@ -153,7 +151,7 @@ std::vector<ComparedGroup> compared_groups(const std::vector<record::Record>& re
 std::vector<ComparedGroup> versions_of(const ComparedGroup& group) {
   std::vector<Version> versions;
   std::map<std::string, build::ArtifactSources> known;
-  for (const record::Record* record : group.records) {
+  for (const Record* record : group.records) {
     const auto [sources, is_new] = known.try_emplace(record->artifact_key);
     if (is_new && !group.store.empty()) sources->second = build::stored_sources(group.store, record->artifact_key);
     const auto version =
@@ -180,7 +178,7 @@ std::vector<ComparedGroup> versions_of(const ComparedGroup& group) {
   return groups;
 }
 
-TimeRatio time_ratio(const record::Record& before, const record::Record& after, double noise) {
+TimeRatio time_ratio(const Record& before, const Record& after, double noise) {
   const measure::Summary &a = before.time_ms, &b = after.time_ms;
   TimeRatio ratio;
   ratio.value = b.median / a.median;
@@ -197,8 +195,8 @@ CaseComparison compare(const ComparedGroup& before, const ComparedGroup& after, 
   CaseComparison pair;
   pair.before = before;
   pair.after = after;
-  if (const auto best = record::best_of(before.records)) pair.best_before = best->record;
-  if (const auto best = record::best_of(after.records)) pair.best_after = best->record;
+  if (const auto best = best_of(before.records)) pair.best_before = best->record;
+  if (const auto best = best_of(after.records)) pair.best_after = best->record;
   compare_configs(pair, noise);
   if (pair.best_before && pair.best_after)
     pair.ratio = time_ratio(*pair.best_before, *pair.best_after, noise);
@@ -206,7 +204,7 @@ CaseComparison compare(const ComparedGroup& before, const ComparedGroup& after, 
     pair.ratio.change = pair.best_before ? Change::lost : Change::found;
   // One configuration that both have shows more than two that differ anyway.
   const ConfigRecords newest_after = newest_of(after.records);
-  const record::Record* one = pair.best_before ? pair.best_before : before.records.back();
+  const Record* one = pair.best_before ? pair.best_before : before.records.back();
   auto other = newest_after.find(one->config);
   for (const auto& [config, record] : newest_of(before.records)) {
     if (other != newest_after.end()) break;
@@ -228,7 +226,7 @@ Comparisons compare_all(std::vector<ComparedGroup> before, std::vector<ComparedG
     return true;
   };
   std::erase_if(before, [&](const ComparedGroup& group) {
-    return take(group, [&](const ComparedGroup& other) { return record::same_device(group.device, other.device); });
+    return take(group, [&](const ComparedGroup& other) { return same_device(group.device, other.device); });
   });
   const auto count = [](const std::vector<ComparedGroup>& groups, const std::string& problem) {
     return std::count_if(groups.begin(), groups.end(), [&](const auto& each) { return problem_of(each) == problem; });
@@ -254,14 +252,14 @@ std::optional<Outcome> outcome_of(const std::string& word) {
 }
 
 /// One number is a summary without an interval.
-void set_time(record::Record& record, double time_ms) {
+void set_time(Record& record, double time_ms) {
   record.time_ms.count = 1;
   record.time_ms.min = record.time_ms.median = record.time_ms.mean = record.time_ms.inlier_mean = record.time_ms.max =
       time_ms;
   record.time_ms.low = record.time_ms.high = time_ms;
 }
 
-void set_interval(record::Record& record, const nlohmann::json& measured) {
+void set_interval(Record& record, const nlohmann::json& measured) {
   set_time(record, measured.at("time_ms"));
   const auto interval = measured.find("interval_ms");
   if (interval == measured.end() || !interval->is_array() || interval->size() != 2) return;
@@ -269,31 +267,31 @@ void set_interval(record::Record& record, const nlohmann::json& measured) {
   record.time_ms.high = interval->at(1);
 }
 
-std::vector<record::Record> records_of_case(const nlohmann::json& result) {
-  record::Record common;
+std::vector<Record> records_of_case(const nlohmann::json& result) {
+  Record common;
   common.kernel = result.at("kernel");
-  common.problem = record::bindings_from_json(result.at("problem"));
+  common.problem = bindings_from_json(result.at("problem"));
   const nlohmann::json& device = result.at("device");
   common.device.name = device.at("name");
   common.device.backend = device.at("backend");
   common.device.arch = device.at("arch");
-  std::map<Bindings, record::Record> by_config;
-  const auto record_for = [&](const nlohmann::json& json) -> record::Record& {
-    const Bindings config = record::bindings_from_json(json.at("config"));
-    record::Record& record = by_config.try_emplace(config, common).first->second;
+  std::map<Bindings, Record> by_config;
+  const auto record_for = [&](const nlohmann::json& json) -> Record& {
+    const Bindings config = bindings_from_json(json.at("config"));
+    Record& record = by_config.try_emplace(config, common).first->second;
     record.config = config;
     return record;
   };
   for (const nlohmann::json& tried : result.at("trace")) {
     if (tried.contains("finals")) continue;
-    record::Record& record = record_for(tried);
+    Record& record = record_for(tried);
     const auto outcome = outcome_of(tried.at("outcome"));
     record.outcome = outcome.value_or(Outcome::crashed);
     record.message = tried.value("message", "");
     if (tried.at("time_ms").is_number()) set_time(record, tried.at("time_ms"));
   }
   for (const nlohmann::json& measured : result.at("top")) set_interval(record_for(measured), measured);
-  std::vector<record::Record> records;
+  std::vector<Record> records;
   if (result.at("best").is_object()) set_interval(record_for(result.at("best")), result.at("best"));
   for (auto& [config, record] : by_config) {
     record.key = "result " + std::to_string(records.size());
@@ -304,13 +302,13 @@ std::vector<record::Record> records_of_case(const nlohmann::json& result) {
 
 }  // namespace
 
-std::vector<record::Record> records_of_result(const nlohmann::json& result, const std::string& name) {
-  std::vector<record::Record> records;
+std::vector<Record> records_of_result(const nlohmann::json& result, const std::string& name) {
+  std::vector<Record> records;
   try {
     if (!result.is_array()) return records_of_case(result);
     for (const nlohmann::json& one : result) {
       if (one.contains("error")) continue;  // a case that failed has no results
-      std::vector<record::Record> own = records_of_case(one);
+      std::vector<Record> own = records_of_case(one);
       std::move(own.begin(), own.end(), std::back_inserter(records));
     }
   } catch (const nlohmann::json::exception&) {
@@ -325,24 +323,24 @@ std::vector<record::Record> records_of_result(const nlohmann::json& result, cons
 namespace {
 
 /// The configurations that passed, each once, the ranked ones first.
-std::vector<const Bindings*> passed(const std::vector<const record::Record*>& records,
-                                    const std::vector<const record::Record*>& ranked) {
+std::vector<const Bindings*> passed(const std::vector<const Record*>& records,
+                                    const std::vector<const Record*>& ranked) {
   std::set<std::string> known;
   std::vector<const Bindings*> configs;
-  const auto add = [&](const record::Record& record) {
+  const auto add = [&](const Record& record) {
     if (known.insert(space::bindings_text(record.config)).second) configs.push_back(&record.config);
   };
-  for (const record::Record* const record : ranked) add(*record);
-  for (const record::Record* const record : records)
+  for (const Record* const record : ranked) add(*record);
+  for (const Record* const record : records)
     if (record->outcome == Outcome::pruned) add(*record);
   return configs;
 }
 
 }  // namespace
 
-TopValues top_values(const std::vector<space::Parameter>& parameters, const std::vector<const record::Record*>& records,
-                     const record::Criterion& criterion, double share) {
-  const std::vector<const record::Record*> ranked = record::ranked(records, criterion);
+TopValues top_values(const std::vector<space::Parameter>& parameters, const std::vector<const Record*>& records,
+                     const Criterion& criterion, double share) {
+  const std::vector<const Record*> ranked = store::ranked(records, criterion);
   const std::vector<const Bindings*> fully = passed({}, ranked), configs = passed(records, ranked);
   TopValues top{share, configs.size(), 0, {}};
   const auto wanted = static_cast<std::size_t>(std::ceil(share * static_cast<double>(configs.size()) - 1e-9));

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::store {
 
@@ -18,13 +18,12 @@ struct ComparedGroup {
   std::string kernel;
   Bindings problem;
   device::DeviceInfo device;
-  std::vector<const record::Record*> records;  ///< by the time at which they ended
-  std::filesystem::path store;                 ///< whose artifacts tell what was compiled; may be empty
+  std::vector<const Record*> records;  ///< by the time at which they ended
+  std::filesystem::path store;         ///< whose artifacts tell what was compiled; may be empty
 };
 
 /// In the order of kernel, problem and device. Records of sanitized kernels are omitted.
-std::vector<ComparedGroup> compared_groups(const std::vector<record::Record>& records,
-                                           const std::filesystem::path& store);
+std::vector<ComparedGroup> compared_groups(const std::vector<Record>& records, const std::filesystem::path& store);
 /// The same by version, the oldest first: records whose source, compiler or driver differs are of different versions,
 /// and so are two artifacts of one configuration.
 std::vector<ComparedGroup> versions_of(const ComparedGroup& group);
@@ -39,19 +38,19 @@ struct TimeRatio {
 };
 /// noise: differences up to this share do not count as changes, whatever the intervals say; nor is a range that
 /// includes 1.
-TimeRatio time_ratio(const record::Record& before, const record::Record& after, double noise);
+TimeRatio time_ratio(const Record& before, const Record& after, double noise);
 
 /// One configuration that both have.
 struct ConfigChange {
-  const record::Record* before = nullptr;
-  const record::Record* after = nullptr;
+  const Record* before = nullptr;
+  const Record* after = nullptr;
   TimeRatio ratio;
 };
 
 struct CaseComparison {
   ComparedGroup before, after;
-  const record::Record* best_before = nullptr;  ///< the answers; null: none passed
-  const record::Record* best_after = nullptr;
+  const Record* best_before = nullptr;  ///< the answers; null: none passed
+  const Record* best_after = nullptr;
   TimeRatio ratio;                        ///< of the answers; lost or found where one is null
   std::optional<ConfigChange> same_best;  ///< the answer before, as it is after; unset: it is not, or did not pass
   std::size_t both = 0, same = 0;         ///< configurations; `same` of those with a time in both
@@ -85,12 +84,12 @@ struct TopValues {
 
 /// records: of one problem on one kind of device. share: 0 .. 1; at least one configuration counts. Parameters of which
 /// only one value was measured are omitted.
-TopValues top_values(const std::vector<space::Parameter>& parameters, const std::vector<const record::Record*>& records,
-                     const record::Criterion& criterion, double share);
+TopValues top_values(const std::vector<space::Parameter>& parameters, const std::vector<const Record*>& records,
+                     const Criterion& criterion, double share);
 
 /// Records as far as `xtune run --format json` prints them: configurations, outcomes, times and intervals, but no keys.
 /// An answer's own time is its record's. Throws Error(invalid_argument), opening with `name`, for JSON that is not such
 /// result.
-std::vector<record::Record> records_of_result(const nlohmann::json& result, const std::string& name);
+std::vector<Record> records_of_result(const nlohmann::json& result, const std::string& name);
 
 }  // namespace xtune::store

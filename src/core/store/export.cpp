@@ -17,12 +17,12 @@
 #include "base/csv.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/best.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/best.hpp"
 #include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
@@ -38,9 +38,9 @@ bool is_newer(const StoredConfig* a, const StoredConfig* b) {
 }
 
 /// The data with which results were validated, of which arguments, and whether the caches were warm.
-std::vector<std::string> judged_by(const record::Record& record) {
-  std::vector<std::string> parts{record::protocol_setting(record.key_parts, "flush"),
-                                 record::protocol_setting(record.key_parts, "launch")};
+std::vector<std::string> judged_by(const Record& record) {
+  std::vector<std::string> parts{protocol_setting(record.key_parts, "flush"),
+                                 protocol_setting(record.key_parts, "launch")};
   for (const auto& [name, value] : record.key_parts)
     if (name == "reference" || name == "tolerance" || name == "buffers") parts.push_back(name + value);
   return parts;
@@ -49,7 +49,7 @@ std::vector<std::string> judged_by(const record::Record& record) {
 /// A valid configuration with its whole record.
 struct Valid {
   const StoredConfig* row;
-  record::Record record;
+  Record record;
   double time_ms = 0;  ///< on the scale of the best one's
 };
 
@@ -63,13 +63,13 @@ std::vector<Valid> valid_configs(const std::filesystem::path& store, const Store
   const StoredConfig* newest = nullptr;
   std::unordered_map<std::string, const StoredConfig*> newest_of_config;
   for (const StoredConfig* row : view.members(group)) {
-    if (!record::is_verdict(ConfigAccess::facts(row))) continue;
+    if (!is_verdict(ConfigAccess::facts(row))) continue;
     if (!newest || is_newer(row, newest)) newest = row;
     const StoredConfig*& own = newest_of_config[config_text(*row)];
     if (!own || is_newer(row, own)) own = row;
   }
   if (!newest) return valid;
-  const record::Record newest_record = view.record_of(*newest);
+  const Record newest_record = view.record_of(*newest);
   const std::vector<std::string> judge = judged_by(newest_record);
   const build::ArtifactSources sources = build::stored_sources(store, newest_record.artifact_key);
   std::map<std::string, bool> fits;  // by artifact, which configurations may share
@@ -77,8 +77,8 @@ std::vector<Valid> valid_configs(const std::filesystem::path& store, const Store
     if (valid.size() == most) break;
     const StoredConfig* const own = newest_of_config[config_text(*config)];
     if (own && own->outcome != Outcome::ok) continue;
-    if (!record::same_driver(view.device_of(*config), view.device_of(*newest))) continue;
-    record::Record record = view.record_of(*config);
+    if (!same_driver(view.device_of(*config), view.device_of(*newest))) continue;
+    Record record = view.record_of(*config);
     if (judged_by(record) != judge) continue;
     const auto [fit, is_new] = fits.try_emplace(record.artifact_key);
     if (is_new) fit->second = build::same_sources(build::stored_sources(store, record.artifact_key), sources);
@@ -134,13 +134,12 @@ bool WinnerFilter::takes(const Bindings& sizes) const {
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings) {
   std::vector<Winner> winners;
-  each_problem(store, filter, 1, warnings,
-               [&](std::vector<Valid> valid, const std::vector<record::RecordSource>& sources) {
-                 const StoredConfig& best = *valid.front().row;
-                 record::Record& record = valid.front().record;
-                 std::string line = system::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
-                 winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
-               });
+  each_problem(store, filter, 1, warnings, [&](std::vector<Valid> valid, const std::vector<RecordSource>& sources) {
+    const StoredConfig& best = *valid.front().row;
+    Record& record = valid.front().record;
+    std::string line = system::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
+    winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
+  });
   const auto rank = [](const Winner& winner) {
     return std::tuple(winner.kernel, winner.arch, space::bindings_text(winner.record.problem),
                       winner.record.device.name, winner.record.device.compute_units, winner.record.device.backend,
@@ -154,8 +153,8 @@ std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, con
                                          std::vector<std::string>& warnings) {
   std::vector<MeasuredCase> cases;
   each_problem(store, filter, SIZE_MAX, warnings,
-               [&](const std::vector<Valid>& valid, const std::vector<record::RecordSource>&) {
-                 const record::Record& best = valid.front().record;
+               [&](const std::vector<Valid>& valid, const std::vector<RecordSource>&) {
+                 const Record& best = valid.front().record;
                  MeasuredCase one{best.kernel, best.device.arch, best.device.name, best.problem, {}, 0};
                  for (const Valid& config : valid) {
                    one.times_ms.emplace_back(config.record.config, config.time_ms);
@@ -178,18 +177,16 @@ Error no_answers() {
 namespace {
 
 bool wanted(const std::vector<std::string>& names, const std::string& component) {
-  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-           return record::path_component(name) == component;
-         });
+  return names.empty() || std::any_of(names.begin(), names.end(),
+                                      [&](const std::string& name) { return path_component(name) == component; });
 }
 
 void require_all(const std::vector<std::string>& names, const std::set<std::string>& found, const char* what,
                  const std::filesystem::path& store) {
   for (const std::string& name : names)
-    if (!found.contains(record::path_component(name))) {
+    if (!found.contains(path_component(name))) {
       std::vector<std::string> known;
-      for (const std::string& component : found)
-        known.push_back(record::name_of_component(component).value_or(component));
+      for (const std::string& component : found) known.push_back(name_of_component(component).value_or(component));
       throw Error(ErrorKind::invalid_argument, "the store " + base::printable(store.string()) +
                                                    " has no records of the " + what + " '" + base::printable(name, 80) +
                                                    "'" + base::did_you_mean(name, known) +
@@ -212,7 +209,7 @@ FilteredParts filtered_parts(const std::filesystem::path& store, const WinnerFil
                              std::vector<std::string>& warnings) {
   require_store(store);
   const StoreLayout layout = layout_of(store);
-  for (const record::Unreadable& one : layout.unreadable) warnings.push_back(one.text());
+  for (const Unreadable& one : layout.unreadable) warnings.push_back(one.text());
   FilteredParts found;
   found.unreadable = layout.unreadable_records;
   std::set<std::string> archs, kernels;
@@ -248,10 +245,10 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
   std::uint64_t records = 0;
   for (const auto& [part, sources] : found.parts) {
     StoredMeasurements one;
-    for (const record::RecordSource& source : sources) {
-      record::RecordSet set;
+    for (const RecordSource& source : sources) {
+      RecordSet set;
       try {
-        set = record::parse_records(source.name, system::read_file(source.path, any_size));
+        set = parse_records(source.name, system::read_file(source.path, any_size));
       } catch (const Error& error) {
         if (error.kind() != ErrorKind::io) throw;
         warnings.emplace_back(error.what());
@@ -259,13 +256,13 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
       }
       warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
       records += set.records.size();
-      for (record::Record& record : set.records) {
+      for (Record& record : set.records) {
         for (const auto& [name, value] : record.problem) sizes.insert(name);
         if (filter.takes(record.problem)) one.records.push_back(std::move(record));
       }
     }
     if (one.records.empty()) continue;
-    std::stable_sort(one.records.begin(), one.records.end(), record::is_earlier);
+    std::stable_sort(one.records.begin(), one.records.end(), is_earlier);
     one.kernel = one.records.front().kernel;
     one.arch = one.records.front().device.arch;
     all.push_back(std::move(one));
@@ -275,7 +272,7 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
   return all;
 }
 
-std::string group_of(const record::Record& record) {
+std::string group_of(const Record& record) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
                      record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
 }
@@ -293,7 +290,7 @@ CsvRow known(const std::optional<T>& value) {
 CsvRow known(double value) { return value != 0 ? CsvRow(value) : CsvRow(); }
 
 /// scale: what its times were multiplied by.
-CsvRow csv_row(const record::Record& record, double scale) {
+CsvRow csv_row(const Record& record, double scale) {
   const bool timed = record.time_ms.count > 0;
   const auto time = [&](double ms) { return timed ? CsvRow(ms) : CsvRow(); };
   CsvRow json{{"kernel", record.kernel},
@@ -344,7 +341,7 @@ std::string kbench_column(const std::string& metric) {
 }
 
 /// A line of kbench's output.csv. Its column spec is "gemm/M=64/BLOCK=128".
-CsvRow kbench_row(const record::Record& record) {
+CsvRow kbench_row(const Record& record) {
   std::string spec = record.kernel;
   for (const Bindings* const bindings : {&record.problem, &record.config})
     for (const auto& [name, value] : *bindings) spec += "/" + name + "=" + to_text(value);
@@ -360,16 +357,16 @@ CsvRow kbench_row(const record::Record& record) {
 std::string export_csv(std::vector<StoredMeasurements> measurements) {
   std::vector<CsvRow> rows;
   for (StoredMeasurements& part : measurements) {
-    std::map<std::string, std::vector<record::Record*>> groups;
-    for (record::Record& record : part.records)
-      if (!record::is_sanitized(record)) groups[group_of(record)].push_back(&record);
-    std::map<const record::Record*, double> scales;
+    std::map<std::string, std::vector<Record*>> groups;
+    for (Record& record : part.records)
+      if (!is_sanitized(record)) groups[group_of(record)].push_back(&record);
+    std::map<const Record*, double> scales;
     for (const auto& [name, records] : groups) {
-      const record::Standings standings(std::vector<const record::Record*>(records.begin(), records.end()));
-      for (const record::Record* record : records) scales[record] = standings.factor(*record) / record->slowness;
-      record::put_on_one_scale(records, standings);
+      const Standings standings(std::vector<const Record*>(records.begin(), records.end()));
+      for (const Record* record : records) scales[record] = standings.factor(*record) / record->slowness;
+      put_on_one_scale(records, standings);
     }
-    for (const record::Record& record : part.records) {
+    for (const Record& record : part.records) {
       const auto scale = scales.find(&record);
       rows.push_back(csv_row(record, scale == scales.end() ? 1 / record.slowness : scale->second));
     }
@@ -380,7 +377,7 @@ std::string export_csv(std::vector<StoredMeasurements> measurements) {
 std::string export_kbench(const std::vector<StoredMeasurements>& measurements) {
   std::vector<CsvRow> rows;
   for (const StoredMeasurements& part : measurements)
-    for (const record::Record& record : part.records)
+    for (const Record& record : part.records)
       if (record.outcome == Outcome::ok && record.finals.empty()) rows.push_back(kbench_row(record));
   return base::csv_text(rows);
 }
@@ -390,7 +387,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 // By the enumeration of the T4 schema.
-const char* invalidity_of(const record::Record& record) {
+const char* invalidity_of(const Record& record) {
   switch (record.outcome) {
     case Outcome::ok:
     case Outcome::pruned:
@@ -410,7 +407,7 @@ const char* invalidity_of(const record::Record& record) {
   return "runtime";
 }
 
-OrderedJson t4_result(const record::Record& record) {
+OrderedJson t4_result(const Record& record) {
   OrderedJson samples = OrderedJson::array();
   for (const double sample : record.samples_ms) samples.push_back(sample);
   OrderedJson measurements = OrderedJson::array();
@@ -431,7 +428,7 @@ OrderedJson t4_result(const record::Record& record) {
           {"measurements", measurements}};
 }
 
-std::string title(const record::Record& record) {
+std::string title(const Record& record) {
   return fmt::format("{} on {} ({}), {}", record.kernel, record.device.arch, record.device.name,
                      space::shown_text(record.problem));
 }
@@ -518,7 +515,7 @@ OrderedJson tree_groups(const std::vector<MeasuredCase>& cases, std::size_t max_
 OrderedJson export_json(const std::vector<Winner>& winners) {
   OrderedJson list = OrderedJson::array();
   for (const Winner& winner : winners) {
-    const record::Record& record = winner.record;
+    const Record& record = winner.record;
     list.push_back({{"kernel", winner.kernel},
                     {"arch", winner.arch},
                     {"problem", bindings_json(record.problem)},
@@ -538,13 +535,13 @@ OrderedJson export_json(const std::vector<Winner>& winners) {
 
 OrderedJson export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
                                 std::vector<std::string>& warnings) {
-  std::map<std::string, std::vector<record::Record>> tasks;
+  std::map<std::string, std::vector<Record>> tasks;
   std::set<std::pair<std::string, std::string>> read;
   // A problem of which all measurements failed has no winner.
   for (const Winner& winner : winners_of(store, {filter.archs, filter.kernels, {}}, warnings)) {
     if (!read.emplace(winner.arch, winner.kernel).second) continue;
-    for (record::Record& record : record::read_records(store, winner.arch, winner.kernel).records) {
-      if (!record.drift && !record::is_sanitized(record) && filter.takes(record.problem))
+    for (Record& record : read_records(store, winner.arch, winner.kernel).records) {
+      if (!record.drift && !is_sanitized(record) && filter.takes(record.problem))
         tasks[title(record)].push_back(std::move(record));
     }
   }
@@ -557,7 +554,7 @@ OrderedJson export_kernel_tuner(const std::filesystem::path& store, const Winner
         "a T4 results file is of one kernel, device and problem; say --kernel, --arch and -D for one of:" + choice);
   }
   OrderedJson results = OrderedJson::array();
-  for (const record::Record& record : tasks.begin()->second) results.push_back(t4_result(record));
+  for (const Record& record : tasks.begin()->second) results.push_back(t4_result(record));
   return {{"schema_version", "1.0.0"}, {"results", results}};
 }
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/record.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_log.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -22,7 +22,7 @@ namespace xtune::store {
 /// driver; complete, like its line.
 struct Winner {
   std::string arch, kernel;  ///< as in the records
-  record::Record record;
+  Record record;
   std::string line;
 };
 struct WinnerFilter {
@@ -52,7 +52,7 @@ std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, con
 
 /// The record files of the kernels and architectures that a filter selects.
 struct FilteredParts {
-  std::map<std::pair<std::string, std::string>, std::vector<record::RecordSource>> parts;  ///< by kernel, architecture
+  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;  ///< by kernel, architecture
   std::uint64_t unreadable = 0;
 
   /// Throws Error(io) if something could not be read.
@@ -69,7 +69,7 @@ void require_problem(const WinnerFilter& filter, const std::set<std::string>& si
 /// The records of one kernel on one architecture, ordered by time.
 struct StoredMeasurements {
   std::string kernel, arch;
-  std::vector<record::Record> records;  ///< at least one
+  std::vector<Record> records;  ///< at least one
 };
 /// Every record whose problem the filter selects, by kernel and architecture, including failed, pruned and finals
 /// records. Throws as winners_of does.
@@ -77,9 +77,7 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
                                                 std::vector<std::string>& warnings);
 
 /// A text that is equal for records of one kernel, problem and kind of device.
-std::string group_of(const record::Record& record);
-
-using record::bindings_json;
+std::string group_of(const Record& record);
 
 /// [{"kernel", "arch", "problem", "config", "time_ms", "interval_ms", "device", "backend", "driver", "tainted",
 /// "artifact_key", "key", "unix_time_ms"}, ...]

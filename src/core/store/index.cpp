@@ -25,11 +25,11 @@
 #include <variant>
 
 #include "base/hash.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
 #include "core/store/database.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/parallel.hpp"
 #include "xtune/version.hpp"
@@ -147,10 +147,10 @@ std::string config_text(const StoredConfig& config) { return space::bindings_tex
 
 Bindings config_bindings(const StoredConfig& config) { return decode_bindings(config.names(), config.values()); }
 
-record::Record read_record(const StoredConfig& config) try {
+Record read_record(const StoredConfig& config) try {
   const std::string line = system::read_file_part(config.block->source->path, config.offset(), config.bytes);
-  record::RecordLine read = record::read_record_line(line);
-  if (read.kind != record::RecordLine::Kind::record || KeyDigest(read.record->key) != config.key) {
+  RecordLine read = read_record_line(line);
+  if (read.kind != RecordLine::Kind::record || KeyDigest(read.record->key) != config.key) {
     discard_index(*config.block->source);
     throw Error(ErrorKind::io, config.block->source->name + ": it has changed since it was read; load it again");
   }
@@ -162,7 +162,7 @@ record::Record read_record(const StoredConfig& config) try {
 namespace {
 
 namespace fs = std::filesystem;
-using record::RecordSource;
+using RecordSource;
 
 /// Smaller sources are parsed faster than a file is opened and synced.
 constexpr std::uint64_t min_indexed_bytes = 256u << 10;
@@ -181,7 +181,7 @@ CREATE INDEX block_source ON block(source);
 )";
 
 std::int64_t schema_version() {
-  return base::crc32c(std::string(schema) + version + std::to_string(record::Record::schema)) & 0x7FFFFFFF;
+  return base::crc32c(std::string(schema) + version + std::to_string(Record::schema)) & 0x7FFFFFFF;
 }
 
 enum Flag : unsigned { tainted = 1, drift = 2, explained = 8, sanitizer_report = 16, has_times = 32 };
@@ -292,40 +292,39 @@ bool each_member(std::string_view object, const Visit& visit) {
 /// parsed only if a row depends on them, or if the line's own checksum does not prove that they are sound.
 class LineParser {
  public:
-  record::RecordLine read(std::string_view line) {
+  RecordLine read(std::string_view line) {
     shortened_ = false;
-    record::RecordLine read = record::read_record_line(line, [&](std::string_view whole) { return shorten(whole); });
+    RecordLine read = read_record_line(line, [&](std::string_view whole) { return shorten(whole); });
     const measure::Summary* const time = read.record ? &read.record->time_ms : nullptr;
     // Their mean follows from the samples.
     if (shortened_ && time && (measure::is_outlier(time->min, *time) || measure::is_outlier(time->max, *time)))
-      shortened_ = false, read = record::read_record_line(line);
+      shortened_ = false, read = read_record_line(line);
     return read;
   }
 
   /// The record that was read last.
-  void add_to(std::vector<ParsedBlock>& blocks, const record::Record& record, std::string_view line,
-              std::uint64_t offset) {
+  void add_to(std::vector<ParsedBlock>& blocks, const Record& record, std::string_view line, std::uint64_t offset) {
     ParsedBlock block;
     std::string names, sizes, config;
     encode_bindings(record.problem, names, sizes);
     block.problem = std::to_string(names.size()) + ':' + names + sizes;
     encode_bindings(record.config, block.names, config);
-    block.device = shortened_ ? device_ : record::to_json(record.device).dump();
+    block.device = shortened_ ? device_ : to_json(record.device).dump();
     block.attempt = record.attempt, block.finals = record.finals, block.finals_by = record.finals_by;
-    block.sanitized = record::is_sanitized(record);
+    block.sanitized = is_sanitized(record);
     block.offset = offset;
     if (blocks.empty() || !blocks.back().continues(block)) blocks.push_back(std::move(block));
     append(blocks.back(), record, config, line.size(), offset);
   }
 
  private:
-  static void append(ParsedBlock& block, const record::Record& record, std::string_view config, std::size_t bytes,
+  static void append(ParsedBlock& block, const Record& record, std::string_view config, std::size_t bytes,
                      std::uint64_t offset) {
     unsigned flags = 0;
     const auto flag = [&](bool is, Flag bit) { flags |= is ? bit : 0U; };
     const bool has_time = record.time_ms.count != 0, pruned = record.outcome == Outcome::pruned;
     flag(!record.tainted.empty(), tainted), flag(record.drift, drift), flag(!record.message.empty(), explained);
-    flag(record::is_sanitizer_report(record.message), sanitizer_report), flag(has_time, has_times);
+    flag(is_sanitizer_report(record.message), sanitizer_report), flag(has_time, has_times);
     const measure::Summary& time = record.time_ms;
     const PackedRow row{KeyDigest(record.key),
                         KeyDigest(record.artifact_key),
@@ -368,7 +367,7 @@ class LineParser {
     if (device != device_text_) {
       device_text_.clear();
       try {
-        device_ = record::to_json(record::device_info_from_json(nlohmann::json::parse(device))).dump();
+        device_ = to_json(device_info_from_json(nlohmann::json::parse(device))).dump();
       } catch (const std::exception&) {
         return line;
       }
@@ -389,23 +388,21 @@ void parse(const RecordSource& source, Piece& piece) try {
   LineParser parser;
   const auto visit = [&](std::string_view line, std::uint64_t offset) {
     ++piece.lines;
-    record::RecordLine read = parser.read(line);
-    if (read.kind == record::RecordLine::Kind::newer) {
+    RecordLine read = parser.read(line);
+    if (read.kind == RecordLine::Kind::newer) {
       piece.warnings.push_back({0, read.why + "; not read", WarningKind::rest});
       return !(piece.ended = true);
     }
-    piece.has_header = piece.has_header || (piece.lines == 1 && read.kind == record::RecordLine::Kind::header);
-    if (read.kind == record::RecordLine::Kind::damaged)
+    piece.has_header = piece.has_header || (piece.lines == 1 && read.kind == RecordLine::Kind::header);
+    if (read.kind == RecordLine::Kind::damaged)
       piece.warnings.push_back({piece.lines, "skipped: " + read.why, WarningKind::line});
-    if (read.record && !record::is_stored_shortage(*read.record))
-      parser.add_to(piece.blocks, *read.record, line, offset);
+    if (read.record && !is_stored_shortage(*read.record)) parser.add_to(piece.blocks, *read.record, line, offset);
     piece.read_to = offset + line.size() + 1;
     return true;
   };
-  const record::LinesEnd end = record::each_line(source, piece.begin, piece.end, buffer, visit);
-  if (const std::string text = record::text_of(end); !text.empty())
-    piece.warnings.push_back(
-        {piece.lines + 1, text, end == record::LinesEnd::torn ? WarningKind::torn : WarningKind::rest});
+  const LinesEnd end = each_line(source, piece.begin, piece.end, buffer, visit);
+  if (const std::string text = text_of(end); !text.empty())
+    piece.warnings.push_back({piece.lines + 1, text, end == LinesEnd::torn ? WarningKind::torn : WarningKind::rest});
   if (buffer.size() > 4 * piece_bytes) std::vector<char>().swap(buffer);  // from a long line
 } catch (const std::exception& error) {                                   // Error, or no memory left
   piece.warnings.push_back({0, error.what(), WarningKind::rest});
@@ -563,7 +560,7 @@ class Index {
     for (std::size_t i = 0; i < sources.size(); ++i) {
       Known now, &known = known_[i];
       try {
-        record::range_of(sources[i]);
+        range_of(sources[i]);
       } catch (const Error& error) {
         unreadable_[i] = error.what();
         continue;
@@ -768,7 +765,7 @@ class Index {
   std::uint32_t device_of(std::size_t text) {
     if (devices_[text] == no_file) {
       devices_[text] = static_cast<std::uint32_t>(set_.devices.size());
-      set_.devices.push_back(record::device_info_from_json(nlohmann::json::parse(set_.texts[text])));
+      set_.devices.push_back(device_info_from_json(nlohmann::json::parse(set_.texts[text])));
     }
     return devices_[text];
   }

@@ -14,9 +14,9 @@
 #include "base/hash.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/statistics.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_log.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -60,7 +60,7 @@ struct BlockRows {
 
 /// Consecutive records of one source that have all of this in common. Refers to the RowSet it belongs to.
 struct RowBlock {
-  const record::RecordSource* source = nullptr;
+  const RecordSource* source = nullptr;
   std::uint32_t file = 0;                       ///< number of the source
   std::uint32_t problem = 0, device = 0;        ///< numbers of the RowSet
   std::string_view names;                       ///< of the parameters, by encode_bindings
@@ -101,7 +101,7 @@ struct RecordsChanged : Error {
 };
 
 /// The whole record, from its file. Throws RecordsChanged.
-record::Record read_record(const StoredConfig& config);
+Record read_record(const StoredConfig& config);
 
 /// Names and values as bytes: equal ones for equal bindings, and different ones for others.
 void encode_bindings(const Bindings& bindings, std::string& names, std::string& values);
@@ -130,7 +130,7 @@ struct RowOptions {
 class RowReader;
 
 struct RowSet {
-  std::vector<record::RecordSource> sources;
+  std::vector<RecordSource> sources;
   std::vector<RowBlock> blocks;             ///< in the order of sources and lines
   std::vector<NamedProblem> problems;       ///< each once
   std::vector<device::DeviceInfo> devices;  ///< likewise
@@ -153,9 +153,9 @@ struct RowSet {
 /// process. It is in index_folder(). If it cannot be used, or the sources are small, a database in memory is filled by
 /// the same code. A source is read again if it has shrunk, was replaced or was changed before its end. With
 /// RowOptions::all, rows are read from the database when they are first needed, else at once.
-RowSet read_rows(std::vector<record::RecordSource> sources, const RowOptions& options = {});
+RowSet read_rows(std::vector<RecordSource> sources, const RowOptions& options = {});
 
 /// Removes the index of the directory in which this file is, which does not match the file.
-void discard_index(const record::RecordSource& source);
+void discard_index(const RecordSource& source);
 
 }  // namespace xtune::store

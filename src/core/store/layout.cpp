@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -26,30 +26,28 @@ bool stat_of(const fs::path& path, std::uint64_t& bytes, std::int64_t& unix_time
 
 class Listing {
  public:
-  Listing(const fs::path& store, record::Owners owners) : store_(store), owners_(owners) {}
+  Listing(const fs::path& store, Owners owners) : store_(store), owners_(owners) {}
 
   StoreLayout run() {
     list_records();
     layout_.unreadable_records = layout_.unreadable.size();
-    for (const record::StoreEntry& folder : entries(store_ / "artifacts"))
+    for (const StoreEntry& folder : entries(store_ / "artifacts"))
       if (folder.folder && folder.name.size() == 2)
-        for (const record::StoreEntry& file : entries(folder.path)) add_file(file);
-    for (const record::StoreEntry& file : entries(store_ / "sources")) add_file(file);
+        for (const StoreEntry& file : entries(folder.path)) add_file(file);
+    for (const StoreEntry& file : entries(store_ / "sources")) add_file(file);
     list_jobs("studies", "claims of a job that has ended");
     list_jobs("transfers", "what an interrupted pull had fetched");
     return std::move(layout_);
   }
 
  private:
-  std::vector<record::StoreEntry> entries(const fs::path& folder) {
-    return record::store_entries(folder, layout_.unreadable, owners_);
-  }
+  std::vector<StoreEntry> entries(const fs::path& folder) { return store_entries(folder, layout_.unreadable, owners_); }
 
   void list_jobs(const char* place, const char* what) {
-    for (const record::StoreEntry& job : entries(store_ / place)) {
+    for (const StoreEntry& job : entries(store_ / place)) {
       StudyFolder study{job.path, 0, 0, what};
       std::uint64_t ignored = 0;
-      if (!job.folder || !record::is_path_component(job.name) || !record::link_on_the_way(store_, job.path).empty() ||
+      if (!job.folder || !is_path_component(job.name) || !link_on_the_way(store_, job.path).empty() ||
           !stat_of(job.path, ignored, study.unix_time_ms))
         continue;
       measure(job.path, study);
@@ -58,11 +56,11 @@ class Listing {
   }
 
   void list_records() {
-    for (const record::StoreEntry& arch : entries(store_ / "records")) {
-      if (!arch.folder || !record::is_path_component(arch.name)) continue;
-      for (const record::StoreEntry& kernel : entries(arch.path)) {
-        if (!kernel.folder || !record::is_path_component(kernel.name)) continue;
-        for (const record::StoreEntry& file : entries(kernel.path)) {
+    for (const StoreEntry& arch : entries(store_ / "records")) {
+      if (!arch.folder || !is_path_component(arch.name)) continue;
+      for (const StoreEntry& kernel : entries(arch.path)) {
+        if (!kernel.folder || !is_path_component(kernel.name)) continue;
+        for (const StoreEntry& file : entries(kernel.path)) {
           add_leftover(file);
           if (file.name.starts_with('.') || !file.name.ends_with(".jsonl")) continue;
           if (file.folder)
@@ -74,14 +72,14 @@ class Listing {
     }
   }
 
-  void add_leftover(const record::StoreEntry& file) {
+  void add_leftover(const StoreEntry& file) {
     Leftover leftover{file.path, 0, 0};
     if (!file.folder && file.name.starts_with('.') && file.name.ends_with(".tmp") &&
-        record::link_on_the_way(store_, file.path).empty() && stat_of(file.path, leftover.bytes, leftover.unix_time_ms))
+        link_on_the_way(store_, file.path).empty() && stat_of(file.path, leftover.bytes, leftover.unix_time_ms))
       layout_.leftovers.push_back(std::move(leftover));
   }
 
-  void add_file(const record::StoreEntry& file) {
+  void add_file(const StoreEntry& file) {
     add_leftover(file);
     const std::string key = file.name.substr(0, file.name.find('.'));
     std::uint64_t bytes = 0;
@@ -92,11 +90,11 @@ class Listing {
     artifact.bytes += bytes;
     artifact.unix_time_ms = std::max(artifact.unix_time_ms, unix_time_ms);
     artifact.has_metadata = artifact.has_metadata || file.name == key + ".json";
-    if (artifact.link.empty()) artifact.link = record::link_on_the_way(store_, file.path);
+    if (artifact.link.empty()) artifact.link = link_on_the_way(store_, file.path);
   }
 
   void measure(const fs::path& folder, StudyFolder& study) {
-    for (const record::StoreEntry& entry : entries(folder)) {
+    for (const StoreEntry& entry : entries(folder)) {
       std::uint64_t bytes = 0;
       std::int64_t unix_time_ms = 0;
       if (!stat_of(entry.path, bytes, unix_time_ms) || fs::is_symlink(entry.path)) continue;
@@ -107,13 +105,13 @@ class Listing {
   }
 
   const fs::path store_;
-  const record::Owners owners_;
+  const Owners owners_;
   StoreLayout layout_;
 };
 
 }  // namespace
 
-StoreLayout layout_of(const fs::path& store, record::Owners owners) { return Listing(store, owners).run(); }
+StoreLayout layout_of(const fs::path& store, Owners owners) { return Listing(store, owners).run(); }
 
 void require_store(const fs::path& store) {
   std::error_code error;
@@ -130,8 +128,7 @@ void require_store(const fs::path& store) {
 }
 
 std::string title_of(const RecordFile& file) {
-  return record::name_of_component(file.arch).value_or(file.arch) + "/" +
-         record::name_of_component(file.kernel).value_or(file.kernel);
+  return name_of_component(file.arch).value_or(file.arch) + "/" + name_of_component(file.kernel).value_or(file.kernel);
 }
 
 }  // namespace xtune::store

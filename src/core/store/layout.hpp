@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 
 namespace xtune::store {
 
@@ -49,10 +49,10 @@ struct StoreLayout {
   std::map<std::string, ArtifactFiles> artifacts;  ///< by key
   std::vector<Leftover> leftovers;
   std::vector<StudyFolder> studies;
-  std::size_t unreadable_records = 0;          ///< this many entries at the start of `unreadable` are of records
-  std::vector<record::Unreadable> unreadable;  ///< directories that cannot be listed, dangling links
+  std::size_t unreadable_records = 0;  ///< this many entries at the start of `unreadable` are of records
+  std::vector<Unreadable> unreadable;  ///< directories that cannot be listed, dangling links
 };
-StoreLayout layout_of(const std::filesystem::path& store, record::Owners owners = record::Owners::trusted);
+StoreLayout layout_of(const std::filesystem::path& store, Owners owners = Owners::trusted);
 
 /// Throws Error(invalid_argument) if there is no such directory, Error(io) if that cannot be determined.
 void require_store(const std::filesystem::path& store);

@@ -17,10 +17,10 @@
 #include <unordered_map>
 
 #include "base/text.hpp"
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/record_log.hpp"
 #include "core/space/value.hpp"
+#include "core/store/best.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record_log.hpp"
 #include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
@@ -30,9 +30,9 @@ namespace xtune::store {
 
 namespace {
 
-/// The rules of record::rank_records.
+/// The rules of rank_records.
 struct ConfigRules {
-  record::Criterion criterion;
+  Criterion criterion;
   std::string finals_by = criterion.finals_by();
 
   double time(const StoredConfig* config) const { return config->time_ms; }
@@ -40,13 +40,13 @@ struct ConfigRules {
   bool decided(const StoredConfig* config) const {
     return config->is_of_finals() && config->block->finals_by == finals_by;
   }
-  std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> settled(const ConfigOrder& met) const {
-    std::vector<record::Record> records;
-    std::vector<const record::Record*> pointers;
+  std::vector<std::pair<const StoredConfig*, FinalsRatio>> settled(const ConfigOrder& met) const {
+    std::vector<Record> records;
+    std::vector<const Record*> pointers;
     for (const StoredConfig* config : met) records.push_back(read_record(*config));
-    for (const record::Record& record : records) pointers.push_back(&record);
-    std::vector<std::pair<const StoredConfig*, record::FinalsRatio>> result;
-    for (const auto& [record, ratio] : record::FinalsResult(pointers, criterion).ratios())
+    for (const Record& record : records) pointers.push_back(&record);
+    std::vector<std::pair<const StoredConfig*, FinalsRatio>> result;
+    for (const auto& [record, ratio] : FinalsResult(pointers, criterion).ratios())
       result.emplace_back(met[static_cast<std::size_t>(record - records.data())], ratio);
     return result;
   }
@@ -54,7 +54,7 @@ struct ConfigRules {
 
 }  // namespace
 
-record::RankFacts ConfigAccess::facts(const StoredConfig* config) {
+RankFacts ConfigAccess::facts(const StoredConfig* config) {
   return {config->key.bytes(), config->block->finals, config->block->attempt, config->outcome,
           config->tainted,     config->drift,         config->unix_time_ms,   config->median_ms};
 }
@@ -66,26 +66,26 @@ bool ConfigAccess::same_config(const StoredConfig* a, const StoredConfig* b) {
 std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::store::config_text(*config); }
 
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
-  return record::current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
+  return current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
 }
 
-ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const record::Criterion& criterion) {
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Criterion& criterion) {
   if (criterion.score) {
-    std::vector<record::Record> records;
+    std::vector<Record> records;
     for (const StoredConfig* config : configs) records.push_back(read_record(*config));
     ConfigOrder order;
-    for (const record::Record* record : record::ranked(records, criterion))
+    for (const Record* record : store::ranked(records, criterion))
       order.push_back(configs[static_cast<std::size_t>(record - records.data())]);
     return order;
   }
   const ConfigRules rules{criterion};
-  return record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
+  return rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
 }
 
 std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
                                                                          measure::Statistic statistic) {
   const ConfigRules rules{{statistic}};
-  const auto ranking = record::rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules);
+  const auto ranking = rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules);
   std::vector<std::pair<const StoredConfig*, double>> result;
   for (const StoredConfig* config : ranking.order) result.emplace_back(config, ranking.scale->time(config));
   return result;
@@ -178,15 +178,14 @@ struct ArchIndex {
 };
 
 // The interface of choose_ranked for rows in this order. members: those that may have failed.
-record::LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const ConfigOrder> order,
-                                    ConfigOrder members) {
-  record::LookupGroup::Order asked;
+LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const ConfigOrder> order, ConfigOrder members) {
+  LookupGroup::Order asked;
   asked.left = members.size(), asked.ranked = order->size();
-  asked.record = [order, read = record::Record(), &view](std::size_t i) mutable -> const record::Record& {
+  asked.record = [order, read = Record(), &view](std::size_t i) mutable -> const Record& {
     return read = view.record_of(*(*order)[i]);
   };
   asked.device = [order, &view](std::size_t i) -> const device::DeviceInfo& { return view.device_of(*(*order)[i]); };
-  const auto failures = std::make_shared<record::Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
+  const auto failures = std::make_shared<Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
   asked.any_failure = [order, failures, &view](std::size_t i, const auto& visit) {
     return failures->any(config_text(*(*order)[i]),
                          [&](const StoredConfig* row) { return visit(view.record_of(*row)); });
@@ -196,9 +195,9 @@ record::LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const
 
 // The row of a group that is used. all: its members that rank, best first.
 bool choose(const StoreView& view, std::span<const StoredConfig* const> members, const ConfigOrder& all,
-            spec::Statistic statistic, const record::LookupRules& rules, StoreView::Found& found) {
+            spec::Statistic statistic, const LookupRules& rules, StoreView::Found& found) {
   const auto may_answer = [&](const StoredConfig* row) {
-    record::Record record;
+    Record record;
     if (rules.obstacle) record.config = config_bindings(*row);
     return !rules.obstacle || rules.obstacle(record).empty();
   };
@@ -212,13 +211,13 @@ bool choose(const StoreView& view, std::span<const StoredConfig* const> members,
   }
   found.config = order->front();
   if (!rules.differences) return true;
-  record::LookupGroup::Order asked = readable(view, order, {members.begin(), members.end()});
+  LookupGroup::Order asked = readable(view, order, {members.begin(), members.end()});
   if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
-  record::RankedChoice choice = record::choose_ranked(asked, rules);
+  RankedChoice choice = choose_ranked(asked, rules);
   if (!choice.record) return false;
   found.config = (*order)[choice.place];
-  found.record = std::make_shared<record::Record>(std::move(*choice.record));
-  found.fit = record::key_fit(choice.differences);
+  found.record = std::make_shared<Record>(std::move(*choice.record));
+  found.fit = key_fit(choice.differences);
   found.passed_over = choice.passed_over;
   return true;
 }
@@ -228,7 +227,7 @@ bool choose(const StoreView& view, std::span<const StoredConfig* const> members,
 /// A group that may have an answer.
 struct StoreView::Place {
   std::uint32_t group = 0;
-  record::Nearness nearness;
+  Nearness nearness;
   bool operator<(const Place& other) const {
     return std::tuple(nearness.rank(), group) < std::tuple(other.nearness.rank(), other.group);
   }
@@ -269,7 +268,7 @@ struct StoreView::State {
   std::optional<Place> first(const ArchIndex& arch_index, const Bindings& asked,
                              const device::DeviceInfo& device) const;
   std::vector<Place> all(const ArchIndex& arch_index, const Bindings& asked, const device::DeviceInfo& device) const;
-  ConfigOrder allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
+  ConfigOrder allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
                       std::map<std::string, std::size_t>& left_out) const;
 };
 
@@ -432,7 +431,7 @@ void StoreView::State::find_suspects() {
       for (const StoredConfig& row : set.rows_of(block)->rows) visit(row);
   };
   each_row([&](const StoredConfig& row) {
-    if (record::failed_when_run(row.outcome, "")) suspects[config_text(row)];
+    if (failed_when_run(row.outcome, "")) suspects[config_text(row)];
   });
   if (suspects.empty()) return;
   each_row([&](const StoredConfig& row) {
@@ -451,10 +450,10 @@ const ArchIndex* StoreView::State::arch_index_of(const device::DeviceInfo& devic
 template <class Take>
 void StoreView::State::consider(const ArchIndex& arch_index, std::uint32_t problem, const Bindings& asked,
                                 const device::DeviceInfo& device, bool in_bucket, const Take& take) const {
-  const std::optional<double> distance = record::shape_distance(*arch_index.problems[problem], asked);
+  const std::optional<double> distance = shape_distance(*arch_index.problems[problem], asked);
   if (!distance) return;
   for (const std::uint32_t group : arch_index.groups_of(problem))
-    take(Place{group, {*distance, record::same_device(set.devices[groups[group].device], device), in_bucket}});
+    take(Place{group, {*distance, same_device(set.devices[groups[group].device], device), in_bucket}});
 }
 
 // The best group; unset if there is no problem of this kind.
@@ -490,7 +489,7 @@ StoreView::StoreView(StoreView&&) noexcept = default;
 StoreView& StoreView::operator=(StoreView&&) noexcept = default;
 StoreView::~StoreView() = default;
 
-StoreView StoreView::load(std::vector<record::RecordSource> sources, const Options& options) {
+StoreView StoreView::load(std::vector<RecordSource> sources, const Options& options) {
   auto state = std::make_unique<State>();
   state->options = options;
   state->set = read_rows(std::move(sources), {options.statistic, options.all, options.threads});
@@ -502,8 +501,8 @@ StoreView StoreView::load(std::vector<record::RecordSource> sources, const Optio
 StoreView StoreView::load(const std::filesystem::path& store, const std::string& arch, const std::string& kernel,
                           const Options& options) {
   std::vector<std::string> warnings;
-  std::vector<record::RecordSource> sources;
-  for (const std::filesystem::path& file : record::record_files(store, arch, kernel, warnings))
+  std::vector<RecordSource> sources;
+  for (const std::filesystem::path& file : record_files(store, arch, kernel, warnings))
     sources.push_back({file, 0, UINT64_MAX, base::printable(file.string())});
   StoreView view = load(std::move(sources), options);
   std::vector<std::string>& all = view.state_->set.warnings;
@@ -535,12 +534,12 @@ const device::DeviceInfo& StoreView::device_of(const StoredConfig& config) const
 Bindings StoreView::config_of(const StoredConfig& config) const { return config_bindings(config); }
 
 StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device) const {
-  static const record::LookupRules none;
+  static const LookupRules none;
   return find(problem, device, none);
 }
 
 StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device,
-                                 const record::LookupRules& rules) const {
+                                 const LookupRules& rules) const {
   Found found;
   const ArchIndex* const arch_index = state_->arch_index_of(device);
   if (!arch_index) return found;
@@ -562,7 +561,7 @@ StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceIn
   return {};
 }
 
-bool StoreView::answer(const Place& place, const record::LookupRules& rules, Found& found) const {
+bool StoreView::answer(const Place& place, const LookupRules& rules, Found& found) const {
   const Group& group = groups()[place.group];
   const ConfigOrder& order = state_->order(group);
   if (order.empty()) return false;
@@ -577,7 +576,7 @@ bool StoreView::answer(const Place& place, const record::LookupRules& rules, Fou
 }
 
 // Removes rows that may not be used, in several threads, as there may be millions.
-ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const record::LookupRules& rules,
+ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
                                       std::map<std::string, std::size_t>& left_out) const {
   constexpr std::size_t block = 4096;
   if (!rules.obstacle) return {members.begin(), members.end()};
@@ -587,7 +586,7 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
   };
   std::vector<Part> parts((members.size() + block - 1) / block);
   system::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
-    record::Record record;
+    Record record;
     for (const StoredConfig* row : members.subspan(i * block, std::min(block, members.size() - i * block))) {
       record.config = config_bindings(*row);
       const std::string obstacle = rules.obstacle(record);
@@ -605,26 +604,25 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
   return all;
 }
 
-std::vector<record::Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
-                                      const record::LookupRules& rules, record::KeyFit worst) {
-  std::vector<record::Record> records;
+std::vector<Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
+                              const LookupRules& rules, KeyFit worst) {
+  std::vector<Record> records;
   for (const StoredConfig* row : view.members(problem, device, rules.obstacle)) {
-    record::Record record = read_record(*row);
-    if (worst == record::KeyFit::differs || !rules.differences || record::key_fit(rules.differences(record)) <= worst)
+    Record record = read_record(*row);
+    if (worst == KeyFit::differs || !rules.differences || key_fit(rules.differences(record)) <= worst)
       records.push_back(std::move(record));
   }
   return records;
 }
 
-record::LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInfo& device,
-                                        const record::LookupRules& rules,
-                                        const std::optional<record::Criterion>& criterion) const {
-  const record::Criterion ranks_by = criterion.value_or(state_->options.statistic);
+LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInfo& device, const LookupRules& rules,
+                                const std::optional<Criterion>& criterion) const {
+  const Criterion ranks_by = criterion.value_or(state_->options.statistic);
   const RowSet& set = state_->set;
-  record::LookupCounts counts;
+  LookupCounts counts;
   counts.records = set.records;
   std::vector<std::optional<double>> distances;
-  for (const NamedProblem& each : set.problems) distances.push_back(record::shape_distance(each.sizes, problem));
+  for (const NamedProblem& each : set.problems) distances.push_back(shape_distance(each.sizes, problem));
   for (const State::Tally& each : state_->tallies) {
     const device::DeviceInfo& own = set.devices[each.device];
     if (own.arch != device.arch) {
@@ -636,25 +634,25 @@ record::LookupResult StoreView::look_up(const Bindings& problem, const device::D
       if (!distances[each.problem]) counts.other_problem += each.rows - each.sanitized;
     }
   }
-  std::vector<record::LookupGroup> near;
+  std::vector<LookupGroup> near;
   for (std::size_t i = 0; i < groups().size(); ++i) {
     const Group& group = groups()[i];
     const device::DeviceInfo& own = set.devices[group.device];
     if (own.arch != device.arch || own.backend != device.backend || !distances[group.problem]) continue;
-    const record::Nearness nearness{*distances[group.problem], record::same_device(own, device)};
+    const Nearness nearness{*distances[group.problem], same_device(own, device)};
     near.push_back({&set.problems[group.problem].sizes, &own, nearness, i});
   }
-  const auto rank = [&, this](const record::LookupGroup& group) {
+  const auto rank = [&, this](const LookupGroup& group) {
     std::map<std::string, std::size_t> left_out;
     const auto ranked = std::make_shared<std::pair<HeldRows, ConfigOrder>>();
     ranked->first = state_->members_of(groups()[group.number], false);
     ConfigOrder left = state_->allowed(ranked->first.rows, rules, left_out);
     ranked->second = rank_configs(left, ranks_by);
-    record::LookupGroup::Order order = readable(*this, {ranked, &ranked->second}, std::move(left));
+    LookupGroup::Order order = readable(*this, {ranked, &ranked->second}, std::move(left));
     order.left_out = std::move(left_out);
     return order;
   };
-  return xtune::record::look_up(std::move(near), rank, counts, problem, device, ranks_by, rules);
+  return xtune::store::look_up(std::move(near), rank, counts, problem, device, ranks_by, rules);
 }
 
 ConfigOrder StoreView::members(const Group& group) const { return state_->members_of(group, true).rows; }
@@ -666,15 +664,15 @@ HeldRows StoreView::read_members(const Bindings& problem, const device::DeviceIn
   for (const std::uint32_t same : arch_index->shapes->nearest(problem)) {
     if (*arch_index->problems[same] != problem) continue;
     for (const std::uint32_t group : arch_index->groups_of(same))
-      if (record::same_device(state_->set.devices[groups()[group].device], device))
+      if (same_device(state_->set.devices[groups()[group].device], device))
         own = state_->members_of(groups()[group], keep);
   }
   return own;
 }
 
 ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo& device,
-                               const std::function<std::string(const record::Record&)>& obstacle) const {
-  record::LookupRules rules;
+                               const std::function<std::string(const Record&)>& obstacle) const {
+  LookupRules rules;
   rules.obstacle = obstacle;
   std::map<std::string, std::size_t> ignored;
   return state_->allowed(read_members(problem, device).rows, rules, ignored);
@@ -686,22 +684,21 @@ void StoreView::forget_rows() {
 }
 
 std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
-                               const record::LookupRules& rules) const {
+                               const LookupRules& rules) const {
   if (found.beyond)
     return fmt::format("none: the nearest measured problem, {}, has distance {:.3g}, {}",
-                       space::shown_text(*found.beyond), found.beyond_distance, record::outside_radius(rules.radius));
+                       space::shown_text(*found.beyond), found.beyond_distance, outside_radius(rules.radius));
   if (!found.config)
     return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::shown_text(problem),
                        device.name, device.arch, device.backend);
-  std::string text =
-      fmt::format("{}: {}, {}", record::to_string(found.match), base::one_line(config_text(*found.config)),
-                  base::human_time_ms(found.config->time_ms));
+  std::string text = fmt::format("{}: {}, {}", to_string(found.match), base::one_line(config_text(*found.config)),
+                                 base::human_time_ms(found.config->time_ms));
   if (problem_of(*found.config) != problem)
     text += fmt::format(", measured for {} (distance {:.3g})", space::shown_text(problem_of(*found.config)),
                         found.distance);
   if (!found.exact_device) text += ", measured on " + device_of(*found.config).name;
-  if (found.fit == record::KeyFit::stale) text += ", stale: " + record::driver_change(device_of(*found.config), device);
-  if (found.fit == record::KeyFit::differs) text += ", of an earlier state of the spec";
+  if (found.fit == KeyFit::stale) text += ", stale: " + driver_change(device_of(*found.config), device);
+  if (found.fit == KeyFit::differs) text += ", of an earlier state of the spec";
   if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state skipped", found.passed_over);
   if (found.config->tainted) text += ", tainted";
   return text;
@@ -725,8 +722,8 @@ GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) 
 void GrowingRecords::refresh() {
   listing_warnings_.clear();
   std::vector<File> now;
-  std::vector<record::RecordSource> sources;
-  for (const std::filesystem::path& path : record::record_files(store_, arch_, kernel_, listing_warnings_)) {
+  std::vector<RecordSource> sources;
+  for (const std::filesystem::path& path : record_files(store_, arch_, kernel_, listing_warnings_)) {
     now.push_back(file_at(path));
     sources.push_back({path, 0, UINT64_MAX, base::printable(path.string())});
   }
@@ -746,7 +743,7 @@ std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem
   for (const RowBlock& block : view_->row_set().blocks)
     if (block.sanitized && view_->row_set().problems[block.problem].sizes == problem)
       for (const StoredConfig& row : view_->row_set().rows_of(block)->rows)
-        if (record::same_device(view_->device_of(row), device)) rows.push_back({&*view_, &row});
+        if (same_device(view_->device_of(row), device)) rows.push_back({&*view_, &row});
   return rows;
 }
 
@@ -756,8 +753,8 @@ std::vector<std::string> GrowingRecords::warnings() const {
   return all;
 }
 
-record::RecordSet GrowingRecords::read(std::vector<Row> rows) const {
-  record::RecordSet set;
+RecordSet GrowingRecords::read(std::vector<Row> rows) const {
+  RecordSet set;
   set.warnings = warnings();
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     return std::tuple(a.config->block->file, a.config->offset()) <

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "core/measure/statistics.hpp"
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/best.hpp"
 #include "core/store/index.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record_log.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -25,10 +25,10 @@ namespace xtune::store {
 
 using ConfigOrder = std::vector<const StoredConfig*>;
 
-/// Access to a row for rankings (core/record/best.hpp).
+/// Access to a row for rankings (core/store/best.hpp).
 struct ConfigAccess {
   using Item = const StoredConfig*;
-  static record::RankFacts facts(Item config);
+  static RankFacts facts(Item config);
   static bool same_config(Item a, Item b);
   static std::string config_text(Item config);
 };
@@ -37,8 +37,8 @@ struct ConfigAccess {
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
 /// Those that can be used, best first, as in ranked(). Its statistic is that of the rows' times. If it ranks by more
 /// than the time, all records are read; those of finals always are. Throws RecordsChanged.
-ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const record::Criterion& criterion);
-/// The same with their times on one scale, that of the best one (record::Scale). In ms.
+ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Criterion& criterion);
+/// The same with their times on one scale, that of the best one (Scale). In ms.
 std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
                                                                          measure::Statistic statistic);
 
@@ -69,7 +69,7 @@ class StoreView {
   static StoreView load(const std::filesystem::path& store, const std::string& arch, const std::string& kernel,
                         const Options& options = {});
   /// The same for record lines at any place.
-  static StoreView load(std::vector<record::RecordSource> sources, const Options& options = {});
+  static StoreView load(std::vector<RecordSource> sources, const Options& options = {});
   StoreView(StoreView&&) noexcept;
   StoreView& operator=(StoreView&&) noexcept;
   ~StoreView();
@@ -86,13 +86,13 @@ class StoreView {
   void rank_all() const;  ///< ranks all groups, in several threads
 
   struct Found {
-    record::Match match = record::Match::none;
+    Match match = Match::none;
     const StoredConfig* config = nullptr;
-    std::shared_ptr<record::Record> record;      ///< null unless the rules need differences
-    double distance = 0;                         ///< shape_distance to the problem it was measured for
-    bool exact_device = false;                   ///< measured on this kind of device, not only on its architecture
-    record::KeyFit fit = record::KeyFit::holds;  ///< as given by the rule; holds without a rule
-    std::size_t passed_over = 0;                 ///< number of faster ones whose key does not hold
+    std::shared_ptr<Record> record;  ///< null unless the rules need differences
+    double distance = 0;             ///< shape_distance to the problem it was measured for
+    bool exact_device = false;       ///< measured on this kind of device, not only on its architecture
+    KeyFit fit = KeyFit::holds;      ///< as given by the rule; holds without a rule
+    std::size_t passed_over = 0;     ///< number of faster ones whose key does not hold
     /// Only without a match: the nearest problem that is outside of the rules' radius, and its distance.
     const Bindings* beyond = nullptr;
     double beyond_distance = 0;
@@ -103,20 +103,19 @@ class StoreView {
   /// rejects the first one, all configurations without an obstacle are ranked again. obstacle as in look_up below, but
   /// on this thread; the bucket is that of the options. Throws RecordsChanged if the rules need differences.
   Found find(const Bindings& problem, const device::DeviceInfo& device) const;
-  Found find(const Bindings& problem, const device::DeviceInfo& device, const record::LookupRules& rules) const;
+  Found find(const Bindings& problem, const device::DeviceInfo& device, const LookupRules& rules) const;
   /// One sentence about the choice and its reason, for people.
   std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
-                      const record::LookupRules& rules = {}) const;
+                      const LookupRules& rules = {}) const;
 
   /// The answer of look_up for all these records, with its reasons; needs Options::all. criterion: by that of the
   /// options if unset; else its statistic is theirs. obstacle receives a record with only its configuration set.
-  record::LookupResult look_up(const Bindings& problem, const device::DeviceInfo& device,
-                               const record::LookupRules& rules,
-                               const std::optional<record::Criterion>& criterion = {}) const;
+  LookupResult look_up(const Bindings& problem, const device::DeviceInfo& device, const LookupRules& rules,
+                       const std::optional<Criterion>& criterion = {}) const;
   /// The rows of exactly this problem on this kind of device, without those that have an obstacle (as in LookupRules),
   /// in the order of files and lines.
   ConfigOrder members(const Bindings& problem, const device::DeviceInfo& device,
-                      const std::function<std::string(const record::Record&)>& obstacle) const;
+                      const std::function<std::string(const Record&)>& obstacle) const;
   /// All records; they need not have been read.
   const RowSet& row_set() const noexcept;
   /// The same without an obstacle. keep: as in RowSet::rows_of.
@@ -141,7 +140,7 @@ class StoreView {
   const device::DeviceInfo& device_of(const StoredConfig& config) const;
   Bindings config_of(const StoredConfig& config) const;
   /// The whole record, from its file. Throws RecordsChanged.
-  record::Record record_of(const StoredConfig& config) const { return read_record(config); }
+  Record record_of(const StoredConfig& config) const { return read_record(config); }
 
   std::uint64_t records() const noexcept;        ///< number of records read, also those never used
   std::int64_t newest_unix_ms() const noexcept;  ///< of these records
@@ -149,7 +148,7 @@ class StoreView {
 
  private:
   struct Place;
-  bool answer(const Place& place, const record::LookupRules& rules, Found& found) const;
+  bool answer(const Place& place, const LookupRules& rules, Found& found) const;
   struct State;
   explicit StoreView(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -157,8 +156,8 @@ class StoreView {
 
 /// The records of exactly this problem on this kind of device, without those that have an obstacle, whose keys fit at
 /// least as well as required. Throws RecordsChanged.
-std::vector<record::Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
-                                      const record::LookupRules& rules, record::KeyFit worst);
+std::vector<Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
+                              const LookupRules& rules, KeyFit worst);
 
 // A store's records of one kernel on one architecture, for a process that reads repeatedly while files grow.
 
@@ -186,7 +185,7 @@ class GrowingRecords {
   }
   /// The whole records of these rows, in the order of files and lines, and the warnings of the last refresh, with one
   /// for each record that can no longer be read.
-  record::RecordSet read(std::vector<Row> rows) const;
+  RecordSet read(std::vector<Row> rows) const;
   /// The warnings of the last refresh.
   std::vector<std::string> warnings() const;
 

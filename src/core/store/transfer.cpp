@@ -15,9 +15,9 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "system/directory_lock.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
@@ -37,7 +37,7 @@ constexpr const char* store_parts[] = {"records", "artifacts", "sources"};
 
 bool is_store_file(const std::vector<std::string>& components) {
   const std::string &part = components.front(), &file = components.back();
-  if (!std::all_of(components.begin(), components.end(), record::is_path_component)) return false;
+  if (!std::all_of(components.begin(), components.end(), is_path_component)) return false;
   if (part == "records") return components.size() == 4 && file.ends_with(".jsonl");
   return (part == "artifacts" ? components.size() == 3 : part == "sources" && components.size() == 2) &&
          build::is_artifact_key(std::string_view(file).substr(0, file.find('.')));
@@ -342,8 +342,8 @@ std::uint64_t line_start(std::string_view text, std::uint64_t position) {
 
 /// Lines from a position on, with a header of their own.
 std::string part_text(std::string_view text, std::uint64_t from) {
-  const nlohmann::json header = {{"xtune_records", record::Record::schema}, {"xtune", version}, {"from", from}};
-  return record::with_checksum(header.dump()) + "\n" + std::string(text.substr(from));
+  const nlohmann::json header = {{"xtune_records", Record::schema}, {"xtune", version}, {"from", from}};
+  return with_checksum(header.dump()) + "\n" + std::string(text.substr(from));
 }
 
 /// The part's file for the lines beyond what is there already; nullopt: there are none.
@@ -363,7 +363,7 @@ struct LocalFiles {
 LocalFiles local_files(const fs::path& store, std::vector<std::string>& warnings) {
   LocalFiles files;
   const StoreLayout layout = layout_of(store);
-  for (const record::Unreadable& one : layout.unreadable) warnings.push_back("skipped: " + one.text());
+  for (const Unreadable& one : layout.unreadable) warnings.push_back("skipped: " + one.text());
   const auto add = [&](const fs::path& path) {
     const std::string name = path.lexically_relative(store).string();
     std::error_code error;
@@ -377,7 +377,7 @@ LocalFiles local_files(const fs::path& store, std::vector<std::string>& warnings
     return !link.empty();
   };
   for (const RecordFile& file : layout.records) {
-    if (skip(record::link_on_the_way(store, file.path))) continue;
+    if (skip(link_on_the_way(store, file.path))) continue;
     const std::string why = foreign_name(file.path.lexically_relative(store).string());
     if (why.empty())
       add(file.path);
@@ -568,7 +568,7 @@ class Pull {
   /// merge_store, which reports what is wrong.
   void install(const std::string& name, const LogName& log) {
     const fs::path target = store_ / name;
-    if (!record::link_on_the_way(store_, target.parent_path()).empty()) return;
+    if (!link_on_the_way(store_, target.parent_path()).empty()) return;
     std::string text = complete_lines(system::read_file(staging_ / name, longest_file));
     const std::optional<std::uint64_t> records = sound_records(text);
     if (!records || text.empty()) return;
@@ -588,11 +588,10 @@ class Pull {
     std::uint64_t count = 0;
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
-      const record::RecordLine line = record::read_record_line(text.substr(0, end));
+      const RecordLine line = read_record_line(text.substr(0, end));
       text.remove_prefix(end + 1);
-      if (line.kind == record::RecordLine::Kind::damaged || line.kind == record::RecordLine::Kind::newer)
-        return std::nullopt;
-      count += line.kind == record::RecordLine::Kind::record;
+      if (line.kind == RecordLine::Kind::damaged || line.kind == RecordLine::Kind::newer) return std::nullopt;
+      count += line.kind == RecordLine::Kind::record;
     }
     return count;
   }

@@ -17,9 +17,9 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
 #include "core/store/layout.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "system/clock.hpp"
 #include "system/files.hpp"
@@ -37,17 +37,17 @@ StoreSummary summary_of(const std::filesystem::path& store) {
   require_store(store);
   const StoreLayout layout = layout_of(store);
   StoreSummary summary;
-  for (const record::Unreadable& one : layout.unreadable) summary.warnings.push_back(one.text());
+  for (const Unreadable& one : layout.unreadable) summary.warnings.push_back(one.text());
   summary.unreadable = layout.unreadable.size();
-  std::map<std::pair<std::string, std::string>, std::vector<record::RecordSource>> parts;
+  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
   for (const RecordFile& file : layout.records)
     parts[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   for (const auto& [name, sources] : parts) {
     StorePart part;
-    part.arch = record::name_of_component(name.first).value_or(name.first);
-    part.kernel = record::name_of_component(name.second).value_or(name.second);
+    part.arch = name_of_component(name.first).value_or(name.first);
+    part.kernel = name_of_component(name.second).value_or(name.second);
     part.files = sources.size();
-    for (const record::RecordSource& source : sources) {
+    for (const RecordSource& source : sources) {
       std::error_code error;
       const std::uint64_t bytes = std::filesystem::file_size(source.path, error);
       part.bytes += error ? 0 : bytes;
@@ -84,9 +84,9 @@ constexpr std::int64_t silent_ms = 3'600'000;
 
 // A line with a checksum is not compared with its own members when it is read; here it is, as its writer may have
 // erred.
-std::string own_damage(const record::Record& record) {
-  const std::string wrong = record::summary_damage(record);
-  return wrong.empty() ? record::key_damage(record) : wrong;
+std::string own_damage(const Record& record) {
+  const std::string wrong = summary_damage(record);
+  return wrong.empty() ? key_damage(record) : wrong;
 }
 
 struct Lines {
@@ -103,7 +103,7 @@ struct Lines {
 
 Lines read_lines(std::string_view text, std::int64_t now_ms) {
   Lines lines;
-  record::FutureRecords future(now_ms);
+  FutureRecords future(now_ms);
   for (std::uint64_t number = 1; !text.empty(); ++number) {
     const std::size_t newline = text.find('\n');
     const std::string_view line = text.substr(0, newline);
@@ -118,27 +118,27 @@ Lines read_lines(std::string_view text, std::int64_t now_ms) {
       damaged("the last line is torn (its writer was stopped)");
       break;
     }
-    const record::RecordLine read = record::read_record_line(line);
-    if (read.kind == record::RecordLine::Kind::newer) {
+    const RecordLine read = read_record_line(line);
+    if (read.kind == RecordLine::Kind::newer) {
       lines.newer = read.why;
       return lines;
     }
-    if (read.kind == record::RecordLine::Kind::damaged) {
+    if (read.kind == RecordLine::Kind::damaged) {
       damaged(read.why);
       continue;
     }
-    if (read.kind == record::RecordLine::Kind::record) {
+    if (read.kind == RecordLine::Kind::record) {
       if (const std::string wrong = own_damage(*read.record); !wrong.empty()) {
         damaged(wrong);
         continue;
       }
       future.look_at(*read.record);
-      lines.shortages += record::is_stored_shortage(*read.record);
+      lines.shortages += is_stored_shortage(*read.record);
       if (!read.record->artifact_sha256.empty())
         lines.measured.emplace_back(read.record->artifact_key, read.record->artifact_sha256);
     }
-    if (read.kind == record::RecordLine::Kind::header && number == 1) lines.header = Json::parse(line);
-    lines.records += read.kind == record::RecordLine::Kind::record;
+    if (read.kind == RecordLine::Kind::header && number == 1) lines.header = Json::parse(line);
+    lines.records += read.kind == RecordLine::Kind::record;
     lines.sound += whole;
   }
   lines.future = future.text();
@@ -180,7 +180,7 @@ class Verification {
 
   VerifyReport run() {
     StoreLayout layout = layout_of(store_);
-    for (const record::Unreadable& one : layout.unreadable)
+    for (const Unreadable& one : layout.unreadable)
       report_.damage.push_back({base::printable(one.path.string()), "cannot be read: " + one.why, false, false});
     for (const RecordFile& file : layout.records) check_records(file);
     for (const auto& [key, files] : layout.artifacts) check_artifact(key, files);
@@ -238,8 +238,8 @@ class Verification {
   template <class Change>
   bool repair(const fs::path& path, const Change& change) {
     if (!repair_) return false;
-    if (const fs::path link = record::link_on_the_way(store_, path); !link.empty()) {
-      base::add_once(report_.not_repaired, record::behind_a_link(link));
+    if (const fs::path link = link_on_the_way(store_, path); !link.empty()) {
+      base::add_once(report_.not_repaired, behind_a_link(link));
       return false;
     }
     try {
@@ -378,7 +378,7 @@ struct Named {
 Named named_by_records(const StoreLayout& layout, std::vector<std::string>& warnings) {
   Named named;
   named.known = layout.unreadable_records == 0;
-  std::map<std::pair<std::string, std::string>, std::vector<record::RecordSource>> kernels;
+  std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> kernels;
   for (const RecordFile& file : layout.records)
     kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   StoreView::Options options;
@@ -403,7 +403,7 @@ class Collection {
 
   GcReport run() {
     StoreLayout layout = layout_of(store_);
-    for (const record::Unreadable& one : layout.unreadable) report_.warnings.push_back(one.text());
+    for (const Unreadable& one : layout.unreadable) report_.warnings.push_back(one.text());
     report_.nothing_read = !layout.unreadable.empty() && layout.records.empty() && layout.artifacts.empty();
     // Records first: artifacts that only removed records name count as unnamed.
     std::erase_if(layout.records,
@@ -456,7 +456,7 @@ class Collection {
   std::uint64_t own_bytes(const fs::path& path) const {
     std::error_code error;
     const std::uint64_t bytes = fs::file_size(path, error);
-    return error || !record::link_on_the_way(store_, path).empty() ? 0 : bytes;
+    return error || !link_on_the_way(store_, path).empty() ? 0 : bytes;
   }
 
   bool remove_records(const fs::path& path) {
@@ -472,7 +472,7 @@ class Collection {
   bool remove_artifact(const ArtifactFiles& files, const std::string& why) {
     if (why.empty()) return false;
     if (!files.link.empty()) {
-      base::add_once(report_.warnings, record::behind_a_link(files.link));
+      base::add_once(report_.warnings, behind_a_link(files.link));
       return false;
     }
     bool removed = true;
@@ -486,8 +486,8 @@ class Collection {
   }
 
   bool remove(const fs::path& path, std::uint64_t bytes, const std::string& why) {
-    if (const fs::path link = record::link_on_the_way(store_, path); !link.empty()) {
-      base::add_once(report_.warnings, record::behind_a_link(link));
+    if (const fs::path link = link_on_the_way(store_, path); !link.empty()) {
+      base::add_once(report_.warnings, behind_a_link(link));
       return false;
     }
     std::error_code error;

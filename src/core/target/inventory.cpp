@@ -19,7 +19,7 @@
 #include "core/build/artifact_json.hpp"
 #include "core/build/hip_places.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 #include "core/target/target.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
@@ -207,8 +207,8 @@ constexpr auto parts_form = fields::Through{
     [](const nlohmann::json& json) {
       return build::ToolFiles{build::keyed_files_from_json(json), json.value("may_start_others", false)};
     }};
-constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return record::to_json(device); },
-                                             record::device_info_from_json};
+constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return store::to_json(device); },
+                                             store::device_info_from_json};
 constexpr auto compiler_form = fields::object<CompilerState>(
     required("name", &CompilerState::name), required("toolchain", &CompilerState::toolchain, fields::text),
     required("reason", &CompilerState::reason, fields::text), optional("failed", &CompilerState::failed),

@@ -16,8 +16,8 @@
 #include "core/build/environment.hpp"
 #include "core/build/named_files.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/record/best.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/store/best.hpp"
 #include "core/target/inventory.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
@@ -138,7 +138,7 @@ std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, cons
   std::vector<device::DeviceInfo> chosen;
   if (indices.empty()) {
     std::copy_if(present.begin(), present.end(), std::back_inserter(chosen),
-                 [&](const device::DeviceInfo& device) { return record::same_device(device, present.front()); });
+                 [&](const device::DeviceInfo& device) { return store::same_device(device, present.front()); });
     return chosen;
   }
   for (const int index : indices) {
@@ -149,7 +149,7 @@ std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, cons
     const device::DeviceInfo& device = present[static_cast<std::size_t>(index)];
     if (std::count(indices.begin(), indices.end(), index) > 1)
       throw Error(ErrorKind::invalid_argument, fmt::format("device {} is named twice", index));
-    if (!chosen.empty() && !record::same_device(device, chosen.front()))
+    if (!chosen.empty() && !store::same_device(device, chosen.front()))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("device {} ({}, {}, {} compute units) is of another kind than device {} ({}, "
                               "{}, {}); tune each kind in its own run",

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "core/record/best.hpp"
 #include "core/space/value.hpp"
+#include "core/store/best.hpp"
 #include "report/page/parts.hpp"
 #include "report/text/run_report.hpp"
 
@@ -26,18 +26,18 @@ std::string configuration_list(const spec::Spec& spec, const Bindings& config) {
   return text + "</dl>\n";
 }
 
-std::string interval_text(const record::Record& record) {
+std::string interval_text(const store::Record& record) {
   return fmt::format("{} to {}", base::human_time_ms(record.time_ms.low), base::human_time_ms(record.time_ms.high));
 }
 
-std::string finals_sentence(const CaseView& view, const record::Record& best) {
-  const record::Criterion criterion =
-      record::Objective(*view.shown.spec).criterion(view.shown.problem, view.shown.device);
+std::string finals_sentence(const CaseView& view, const store::Record& best) {
+  const store::Criterion criterion =
+      store::Objective(*view.shown.spec).criterion(view.shown.problem, view.shown.device);
   if (!criterion.decided_by(best)) return "";
-  std::vector<const record::Record*> met;
-  for (const record::Record& record : *view.shown.records)
+  std::vector<const store::Record*> met;
+  for (const store::Record& record : *view.shown.records)
     if (record.finals == best.finals) met.push_back(&record);
-  const record::FinalsResult finals(met, criterion);
+  const store::FinalsResult finals(met, criterion);
   return fmt::format("{} in {} rounds{}", counted_text(finals.order().size(), "configuration"), finals.rounds(),
                      finals.decided() || view.shown.best->ties.empty() ? "" : ", no clear winner");
 }
@@ -50,8 +50,8 @@ std::string noise_text(const measure::Summary& time) {
 
 /// From any record of the answer that has one: those of finals do not compare again.
 std::string validation_text(const CaseView& view) {
-  const record::Record& best = *view.shown.best->record;
-  for (const record::Record& record : *view.shown.records)
+  const store::Record& best = *view.shown.best->record;
+  for (const store::Record& record : *view.shown.records)
     if (record.key == best.key && record.outcome == Outcome::ok && record.validation)
       return fmt::format("{} agrees with the reference; largest error {:.2g}, relative {:.2g}",
                          record.validation->output.empty() ? "output" : record.validation->output,
@@ -75,7 +75,7 @@ std::string ties_text(const CaseView& view) {
 std::string gain_text(const CaseView& view) {
   if (!view.merit.is_time()) return "";
   std::vector<double> times;
-  for (const record::Record* record : view.shown.ranked) times.push_back(view.merit.of(*record));
+  for (const store::Record* record : view.shown.ranked) times.push_back(view.merit.of(*record));
   if (times.size() < 4) return "";
   const double best = times.front();
   std::sort(times.begin(), times.end());
@@ -90,11 +90,11 @@ std::string best_figure(const CaseView& view) {
   const std::size_t count = std::min(best_listed, ranked.size());
   if (count < 2) return "";
   const plot::TimeUnit unit = plot::time_unit(ranked.front()->time_ms.median);
-  const auto time_of = [&](const record::Record& record) {
+  const auto time_of = [&](const store::Record& record) {
     return measure::statistic(record.time_ms, view.shown.spec->measure.statistic);
   };
   // Those of the others are intervals of their ratios to the best.
-  const auto interval_of = [&](const record::Record& record) {
+  const auto interval_of = [&](const store::Record& record) {
     const auto ratio = view.shown.standings->ratio(record);
     if (!ratio || &record == ranked.front() || !view.shown.standings->by_time())
       return std::pair(record.time_ms.low, record.time_ms.high);
@@ -114,7 +114,7 @@ std::string best_figure(const CaseView& view) {
                       {plot::PlotScale::categories(labels), "", 10}, {460, 48 + 20.0 * static_cast<double>(count)});
   const auto& ties = view.shown.best->ties;
   for (std::size_t i = 0; i < count; ++i) {
-    const bool told_apart = i > 0 && std::none_of(ties.begin(), ties.end(), [&](const record::Record* tie) {
+    const bool told_apart = i > 0 && std::none_of(ties.begin(), ties.end(), [&](const store::Record* tie) {
                               return tie->config == ranked[i]->config;
                             });
     const std::size_t y = count - 1 - i;
@@ -136,7 +136,7 @@ std::string ties_table(const CaseView& view) {
       "Configurations tied with the best",
       {{"configuration", wrapped}, {view.merit.name(), right}, {"vs best", right}, {"95 % interval", right}}};
   for (std::size_t i = 0; i < ties.size() && i < best_listed; ++i) {
-    const record::Ratio ratio = view.shown.standings->ratio(*ties[i]).value_or(record::Ratio());
+    const store::Ratio ratio = view.shown.standings->ratio(*ties[i]).value_or(store::Ratio());
     content.rows.push_back({config_text(*view.shown.spec, ties[i]->config), view.merit.text(view.merit.of(*ties[i])),
                             fmt::format("{:.3f}", ratio.value),
                             fmt::format("{:.3f} .. {:.3f}", ratio.low, ratio.high)});
@@ -147,26 +147,26 @@ std::string ties_table(const CaseView& view) {
                      counted_text(ties.size(), "configuration"), text);
 }
 
-std::string reference_sentence(const CaseView& view, const record::Record& best) {
+std::string reference_sentence(const CaseView& view, const store::Record& best) {
   const measure::Statistic by = view.shown.spec->measure.statistic;
-  const auto speedup = record::speedup(best, by);
+  const auto speedup = store::speedup(best, by);
   if (!speedup) return "";
   return fmt::format("{:.3g} times as fast as {}, which takes {}", *speedup, best.reference->name,
-                     base::human_time_ms(record::reference_ms(best, by).value()));
+                     base::human_time_ms(store::reference_ms(best, by).value()));
 }
 
 /// The default configuration, if it was measured, compared with the best one.
 std::string default_text(const ReportCase& shown) {
   if (!shown.default_config) return "";
-  std::vector<const record::Record*> records;
-  for (const record::Record& record : *shown.records) records.push_back(&record);
+  std::vector<const store::Record*> records;
+  for (const store::Record& record : *shown.records) records.push_back(&record);
   return default_sentence(*shown.spec, latest_record(records, *shown.default_config), *shown.standings);
 }
 
 std::string match_text(const ReportCase& shown) {
-  if (shown.match == record::Match::exact || shown.match == record::Match::none) return "";
+  if (shown.match == store::Match::exact || shown.match == store::Match::none) return "";
   return fmt::format("measured for {} on {}: the {} to {}", space::shown_text(shown.problem), shown.device.name,
-                     shown.match == record::Match::bucket ? "nearest of the same bucket" : "nearest",
+                     shown.match == store::Match::bucket ? "nearest of the same bucket" : "nearest",
                      space::shown_text(shown.asked));
 }
 
@@ -187,7 +187,7 @@ std::string answer_section(const CaseView& view) {
   if (device::is_emulated(shown.device))
     text += paragraph(fmt::format("The GPU is emulated: {}.", device::simulated_times), "note");
   if (!shown.best) return text + no_answer(view);
-  const record::Record& best = *shown.best->record;
+  const store::Record& best = *shown.best->record;
   const double time_ms = measure::statistic(best.time_ms, shown.spec->measure.statistic);
   text += "<div class=\"answer\"><div>\n";
   text += fmt::format("<p class=\"big\">{}</p><p class=\"interval\">{}95 % interval {}</p>\n",

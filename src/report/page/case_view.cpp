@@ -14,32 +14,32 @@
 namespace xtune::report {
 
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
-                            std::vector<record::Record> records, const std::optional<std::string>& answer) {
+                            std::vector<store::Record> records, const std::optional<std::string>& answer) {
   ReportCase one;
-  std::stable_sort(records.begin(), records.end(), record::is_earlier);
-  const auto own = std::make_shared<std::vector<record::Record>>(std::move(records));
-  std::vector<record::Record*> all;
-  for (record::Record& record : *own) all.push_back(&record);
-  const record::Criterion criterion = record::Objective(*spec).criterion(problem, device);
-  auto standings = std::make_shared<record::Standings>(*own, criterion);
-  const std::vector<const record::Record*>& order = standings->order();
+  std::stable_sort(records.begin(), records.end(), store::is_earlier);
+  const auto own = std::make_shared<std::vector<store::Record>>(std::move(records));
+  std::vector<store::Record*> all;
+  for (store::Record& record : *own) all.push_back(&record);
+  const store::Criterion criterion = store::Objective(*spec).criterion(problem, device);
+  auto standings = std::make_shared<store::Standings>(*own, criterion);
+  const std::vector<const store::Record*>& order = standings->order();
   if (answer && !order.empty() && order.front()->key != *answer) {
     const auto at =
-        std::find_if(order.begin(), order.end(), [&](const record::Record* record) { return record->key == *answer; });
+        std::find_if(order.begin(), order.end(), [&](const store::Record* record) { return record->key == *answer; });
     one.notes.push_back(counted_text(static_cast<std::size_t>(at - order.begin()), "configuration") +
                         " with a better rank may not answer: they failed since, or the driver, the reference or the "
                         "source has changed.");
     std::set<std::string> kept;
     for (auto left = at; left != order.end(); ++left) kept.insert((*left)->key);
-    std::vector<const record::Record*> left;
-    for (const record::Record& record : *own)
+    std::vector<const store::Record*> left;
+    for (const store::Record& record : *own)
       if (kept.contains(record.key)) left.push_back(&record);
-    standings = std::make_shared<record::Standings>(left, criterion);
+    standings = std::make_shared<store::Standings>(left, criterion);
   }
-  record::put_on_one_scale(all, *standings);
+  store::put_on_one_scale(all, *standings);
   one.records = own;
   one.ranked = standings->order();
-  if (!standings->empty()) one.best = record::Best{&standings->best(), standings->ties()};
+  if (!standings->empty()) one.best = store::Best{&standings->best(), standings->ties()};
   one.standings = std::move(standings);
   one.spec = std::move(spec);
   one.asked = problem;
@@ -49,29 +49,29 @@ ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings pro
 }
 
 ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::TuneResult& result) {
-  std::vector<record::Record> records;
-  for (const record::Record* record : result.all()) records.push_back(*record);
+  std::vector<store::Record> records;
+  for (const store::Record* record : result.all()) records.push_back(*record);
   ReportCase one = make_report_case(std::move(spec), result.problem, result.device, std::move(records));
   one.space_size = result.space_size;
   one.default_config = result.default_config;
-  if (std::any_of(one.records->begin(), one.records->end(), record::is_sanitized))
+  if (std::any_of(one.records->begin(), one.records->end(), store::is_sanitized))
     one.notes.emplace_back("Built with sanitizers: the times are not those of the kernel.");
   if (result.interrupted) one.notes.emplace_back("The run was interrupted before its search ended.");
   if (result.out_of_time) one.notes.emplace_back("The search ended because its time was up.");
   return one;
 }
 
-spec::Spec spec_of_records(const std::string& kernel, const std::vector<record::Record>& records) {
+spec::Spec spec_of_records(const std::string& kernel, const std::vector<store::Record>& records) {
   spec::Spec spec;
   spec.kernel.name = kernel;
-  const auto newest = std::max_element(
-      records.begin(), records.end(),
-      [](const record::Record& a, const record::Record& b) { return a.unix_time_ms < b.unix_time_ms; });
+  const auto newest =
+      std::max_element(records.begin(), records.end(),
+                       [](const store::Record& a, const store::Record& b) { return a.unix_time_ms < b.unix_time_ms; });
   const auto less = [](const Value& a, const Value& b) { return a < b; };
   std::map<std::string, std::set<Value, decltype(less)>> values;
   if (newest != records.end())
     for (const auto& [name, value] : newest->config) values.try_emplace(name, less);
-  for (const record::Record& record : records)
+  for (const store::Record& record : records)
     for (const auto& [name, value] : record.config)
       if (const auto known = values.find(name); known != values.end()) known->second.insert(value);
   for (auto& [name, list] : values) spec.parameters.push_back({name, {list.begin(), list.end()}});
@@ -80,10 +80,10 @@ spec::Spec spec_of_records(const std::string& kernel, const std::vector<record::
 
 Merit::Merit(const ReportCase& shown) : spec_(shown.spec.get()) {
   const auto& goals = spec_->objective.goals;
-  const record::Objective objective(*spec_);
+  const store::Objective objective(*spec_);
   is_time_ = goals.empty() || (goals.size() == 1 && !goals[0].maximize && objective.names()[0] == "time_ms");
   std::vector<double> times;
-  for (const record::Record* record : shown.ranked)
+  for (const store::Record* record : shown.ranked)
     times.push_back(measure::statistic(record->time_ms, spec_->measure.statistic));
   unit_ = plot::time_unit(times.empty() ? 1 : *std::min_element(times.begin(), times.end()));
   if (is_time_) {
@@ -98,11 +98,11 @@ Merit::Merit(const ReportCase& shown) : spec_(shown.spec.get()) {
   }
 }
 
-double Merit::of(const record::Record& record) const {
+double Merit::of(const store::Record& record) const {
   if (is_time_ && record.outcome == Outcome::pruned) return record.time_ms.min * unit_.per_ms;
   if (record.outcome != Outcome::ok || record.time_ms.count == 0) return NAN;
   if (is_time_) return measure::statistic(record.time_ms, spec_->measure.statistic) * unit_.per_ms;
-  const record::Objective objective(*spec_);
+  const store::Objective objective(*spec_);
   if (spec_->objective.goals.size() == 1) return objective.values(record)[0];
   return objective.search_score(record);
 }
@@ -120,10 +120,10 @@ CaseView::CaseView(const ReportCase& case_, int number_, int heading_level, Case
 }
 
 void CaseView::add_events() {
-  std::vector<const record::Record*> records;
-  for (const record::Record& record : *shown.records) records.push_back(&record);
+  std::vector<const store::Record*> records;
+  for (const store::Record& record : *shown.records) records.push_back(&record);
   const ActiveTime active = ActiveTime::of(records);
-  for (const record::Record* record : records) {
+  for (const store::Record* record : records) {
     if (record->drift) continue;
     events.push_back({record, active.seconds_until(static_cast<double>(record->unix_time_ms)), merit.of(*record),
                       !record->finals.empty(), static_cast<double>(events.size() + 1)});
@@ -164,7 +164,7 @@ void CaseView::find_varied() {
 void CaseView::weigh() {
   if (varied.empty()) return;
   std::map<std::vector<std::uint32_t>, double> best;
-  for (const record::Record* record : shown.ranked) {
+  for (const store::Record* record : shown.ranked) {
     const double value = merit.of(*record);
     if (const auto row = levels_of(varied, record->config); row && value > 0) best.try_emplace(*row, value);
   }
@@ -191,7 +191,7 @@ std::optional<std::vector<std::uint32_t>> levels_of(std::span<const space::Param
   return levels;
 }
 
-std::optional<std::size_t> CaseView::level(const record::Record& record, std::size_t parameter) const {
+std::optional<std::size_t> CaseView::level(const store::Record& record, std::size_t parameter) const {
   const auto levels = levels_of({&varied[parameter], 1}, record.config);
   return levels ? std::optional<std::size_t>(levels->front()) : std::nullopt;
 }

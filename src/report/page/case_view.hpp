@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/objective.hpp"
 #include "core/run/tuner.hpp"
 #include "core/search/importance.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/best.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/objective.hpp"
 #include "report/plot/canvas.hpp"
 
 namespace xtune::report {
@@ -24,16 +24,16 @@ struct ReportCase {
   std::shared_ptr<const spec::Spec> spec;
   Bindings problem;  ///< the problem of the records
   device::DeviceInfo device;
-  /// By the time at which they ended; their times are on the scale of the best one's (record::put_on_one_scale).
-  std::shared_ptr<const std::vector<record::Record>> records;
-  std::shared_ptr<const record::Standings> standings;
-  std::vector<const record::Record*> ranked;  ///< standings->order()
-  std::optional<record::Best> best;
-  Bindings asked;                              ///< the requested problem
-  record::Match match = record::Match::exact;  ///< how well the records fit the request
-  std::vector<std::string> notes;              ///< about the answer, one sentence each
-  std::uint64_t space_size = 0;                ///< valid configurations; 0: unknown
-  std::optional<Bindings> default_config;      ///< what a call runs without a measurement; unset: unknown
+  /// By the time at which they ended; their times are on the scale of the best one's (store::put_on_one_scale).
+  std::shared_ptr<const std::vector<store::Record>> records;
+  std::shared_ptr<const store::Standings> standings;
+  std::vector<const store::Record*> ranked;  ///< standings->order()
+  std::optional<store::Best> best;
+  Bindings asked;                            ///< the requested problem
+  store::Match match = store::Match::exact;  ///< how well the records fit the request
+  std::vector<std::string> notes;            ///< about the answer, one sentence each
+  std::uint64_t space_size = 0;              ///< valid configurations; 0: unknown
+  std::optional<Bindings> default_config;    ///< what a call runs without a measurement; unset: unknown
 };
 
 struct ReportData {
@@ -48,14 +48,14 @@ struct ReportData {
 /// empty if it has chosen none: records that rank before it do not answer, and are drawn but not ranked. Unset: the
 /// best answers.
 ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings problem, device::DeviceInfo device,
-                            std::vector<record::Record> records,
+                            std::vector<store::Record> records,
                             const std::optional<std::string>& answer = std::nullopt);
 /// From records that a run measured or found in the store.
 ReportCase report_case_of(std::shared_ptr<const spec::Spec> spec, const run::TuneResult& result);
 
 /// A spec for records whose spec is unknown: their parameters with the values that occur, by name. records: not empty;
 /// the newest one determines the parameters.
-spec::Spec spec_of_records(const std::string& kernel, const std::vector<record::Record>& records);
+spec::Spec spec_of_records(const std::string& kernel, const std::vector<store::Record>& records);
 
 /// The value of a configuration in plots: its time, or the value of the spec's objective.
 class Merit {
@@ -66,7 +66,7 @@ class Merit {
   bool maximize() const noexcept { return maximize_; }
   bool better(double a, double b) const { return maximize_ ? a > b : a < b; }
   /// In the axis' unit; NaN: none. For a pruned record its minimum sample, a lower bound, if time is the merit.
-  double of(const record::Record& record) const;
+  double of(const store::Record& record) const;
   const std::string& axis() const noexcept { return axis_; }  ///< "time, us"
   const std::string& name() const noexcept { return name_; }  ///< "time"
   /// "52.0 us", "2580".
@@ -85,7 +85,7 @@ std::optional<std::vector<std::uint32_t>> levels_of(std::span<const space::Param
 
 /// One record, ordered by time.
 struct CaseEvent {
-  const record::Record* record = nullptr;
+  const store::Record* record = nullptr;
   double seconds = 0;  ///< since the first began, without the pauses between runs
   double merit = 0;    ///< NaN: none
   bool of_finals = false;
@@ -112,7 +112,7 @@ struct CaseView {
   std::vector<space::Parameter> varied;  ///< parameters with the values that occur; at least two each
   search::Importance importance;         ///< its parameter numbers are those of `varied`
   /// The index of a varied parameter's value in its values; nullopt: another value.
-  std::optional<std::size_t> level(const record::Record& record, std::size_t parameter) const;
+  std::optional<std::size_t> level(const store::Record& record, std::size_t parameter) const;
   std::size_t ok_events() const;
 
  private:

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.hpp"
-#include "core/record/objective.hpp"
+#include "core/store/objective.hpp"
 #include "report/page/parts.hpp"
 #include "report/text/run_report.hpp"
 #include "system/clock.hpp"
@@ -43,7 +43,7 @@ std::string overview(const ReportData& data, std::size_t shown_whole) {
       content.rows.push_back({problem, one.device.name, "", "", "", "none passed"});
       continue;
     }
-    const record::Record& best = *one.best->record;
+    const store::Record& best = *one.best->record;
     content.rows.push_back({problem, one.device.name,
                             base::human_time_ms(measure::statistic(best.time_ms, one.spec->measure.statistic)),
                             base::human_time_ms(best.time_ms.low) + " .. " + base::human_time_ms(best.time_ms.high),
@@ -52,7 +52,7 @@ std::string overview(const ReportData& data, std::size_t shown_whole) {
   return table(content);
 }
 
-std::string ratio_figure(const std::vector<const ReportCase*>& cases, const record::AcrossChoice& choice) {
+std::string ratio_figure(const std::vector<const ReportCase*>& cases, const store::AcrossChoice& choice) {
   std::vector<std::pair<std::string, double>> regrets;
   double worst = 0;
   for (std::size_t i = 0; i < std::min(most_ratios, cases.size()); ++i) {
@@ -66,10 +66,10 @@ std::string ratio_figure(const std::vector<const ReportCase*>& cases, const reco
 /// For the cases of one spec on one kind of device.
 std::string regret(const std::vector<const ReportCase*>& cases) {
   const spec::Spec& spec = *cases[0]->spec;
-  std::vector<record::CaseRecords> records;
+  std::vector<store::CaseRecords> records;
   for (const ReportCase* one : cases) records.push_back({one->problem, one->device, one->ranked});
   const std::string where = fmt::format("{} on {}", spec.kernel.name, cases[0]->device.name);
-  const auto choice = record::choose_across(record::Objective(spec), spec.objective.across, records);
+  const auto choice = store::choose_across(store::Objective(spec), spec.objective.across, records);
   if (!choice)
     return paragraph(fmt::format("{}: no configuration was measured in full for each of its {} problems, so the regret "
                                  "of one for all is unknown.",
@@ -94,7 +94,7 @@ std::string cases_section(const ReportData& data, std::size_t shown_whole) {
         "note");
   std::map<std::string, std::vector<const ReportCase*>> groups;
   for (const ReportCase& one : data.cases)
-    if (one.match != record::Match::none)
+    if (one.match != store::Match::none)
       groups[one.spec->kernel.name + "\n" + one.device.backend + "\n" + one.device.arch + "\n" + one.device.name]
           .push_back(&one);
   for (const auto& [name, cases] : groups)
@@ -144,7 +144,7 @@ std::string device_facts_list(const ReportCase& one, const std::string& name) {
   FewTexts compilers, drivers, hosts;
   TelemetryRanges telemetry;
   std::set<std::string> attempts;
-  for (const record::Record& record : *one.records) {
+  for (const store::Record& record : *one.records) {
     compilers.add(record.toolchain);
     drivers.add(record.device.driver);
     hosts.add(record.host);

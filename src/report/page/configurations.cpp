@@ -9,7 +9,7 @@
 #include <ranges>
 
 #include "base/text.hpp"
-#include "core/record/objective.hpp"
+#include "core/store/objective.hpp"
 #include "report/page/parts.hpp"
 #include "report/text/run_report.hpp"
 
@@ -50,13 +50,13 @@ std::string form_of(std::string_view message) {
 struct MessageGroup {
   Outcome outcome = Outcome::ok;
   std::size_t count = 0;
-  const record::Record* example = nullptr;
+  const store::Record* example = nullptr;
 };
 
 std::vector<MessageGroup> message_groups(const CaseView& view) {
   std::map<std::pair<Outcome, std::string>, MessageGroup> groups;
   for (const CaseEvent& event : view.events) {
-    const record::Record& record = *event.record;
+    const store::Record& record = *event.record;
     if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
     MessageGroup& group = groups[{record.outcome, form_of(record.message)}];
     if (group.count++ == 0) group.outcome = record.outcome, group.example = &record;
@@ -129,7 +129,7 @@ constexpr std::size_t longest_tip = 200;
 PageTable configuration_table(const CaseView& view) {
   using enum PageTable::Cells;
   const spec::Spec& spec = *view.shown.spec;
-  const std::vector<const record::Record*>& ranked = view.shown.ranked;
+  const std::vector<const store::Record*>& ranked = view.shown.ranked;
   const auto failed = [](const CaseEvent& event) {
     return event.record->outcome != Outcome::ok && event.record->outcome != Outcome::pruned;
   };
@@ -141,7 +141,7 @@ PageTable configuration_table(const CaseView& view) {
     measured = measured_columns(spec, ranked, *view.shown.standings);
     content.columns.push_back({"#", right});
     for (const MeasuredColumn& column : measured) content.columns.push_back({column.title, right});
-    for (const std::string& name : record::metric_names(spec)) content.columns.push_back({name, right});
+    for (const std::string& name : store::metric_names(spec)) content.columns.push_back({name, right});
   }
   const std::size_t measured_count = content.columns.size();
   for (const space::Parameter& parameter : view.varied)
@@ -149,12 +149,12 @@ PageTable configuration_table(const CaseView& view) {
         {parameter.name, std::holds_alternative<std::string>(parameter.values.front()) ? left : right});
   content.columns.push_back({"outcome"});
   if (failures > 0) content.columns.push_back({"message", wrapped});
-  const auto add = [&](const std::string& rank, const record::Record& record) {
+  const auto add = [&](const std::string& rank, const store::Record& record) {
     std::vector<std::string>& row = content.rows.emplace_back();
     if (record.outcome == Outcome::ok) {
       row.push_back(rank);
       for (const MeasuredColumn& column : measured) row.push_back(column.cell(record));
-      for (const auto& [name, value] : record::metrics_of(spec, record)) row.push_back(plot::short_number(value, 4));
+      for (const auto& [name, value] : store::metrics_of(spec, record)) row.push_back(plot::short_number(value, 4));
     }
     row.resize(measured_count);
     for (const space::Parameter& parameter : view.varied) {
@@ -178,7 +178,7 @@ std::string configurations_section(const CaseView& view) {
   const PageTable content = configuration_table(view);
   if (content.rows.empty()) return "";
   std::string fixed;
-  const record::Record& example = view.shown.best ? *view.shown.best->record : *view.events.front().record;
+  const store::Record& example = view.shown.best ? *view.shown.best->record : *view.events.front().record;
   for (const auto& [name, value] : example.config)
     if (std::none_of(view.varied.begin(), view.varied.end(), [&](const auto& one) { return one.name == name; }))
       fixed += (fixed.empty() ? "" : " ") + name + "=" + space::shown_text(value);
@@ -199,7 +199,7 @@ std::string rows_script(const CaseView& view) {
   }
   std::map<std::string, std::size_t> messages;
   for (const std::size_t place : view.drawn) {
-    const record::Record& record = *view.events[place].record;
+    const store::Record& record = *view.events[place].record;
     nlohmann::ordered_json row = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < view.varied.size(); ++i) {
       const auto at = view.level(record, i);

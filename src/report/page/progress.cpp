@@ -67,7 +67,7 @@ std::string best_so_far(const CaseView& view, const std::string& x_label, const 
   return figure(canvas, caption);
 }
 
-std::string device_lane(const record::Record& record, bool several_hosts) {
+std::string device_lane(const store::Record& record, bool several_hosts) {
   const std::string device = fmt::format("device {}", record.device.index);
   return several_hosts ? record.host + " " + std::to_string(record.device.index) : device;
 }

@@ -50,16 +50,16 @@ std::string quantity_figure(const CaseView& view, const std::string& name, const
   return figure(canvas, against_text(view, name));
 }
 
-double registers_of(const record::Record& record) {
+double registers_of(const store::Record& record) {
   return record.usage.registers ? static_cast<double>(*record.usage.registers) : NAN;
 }
 
-double shared_kib_of(const record::Record& record) {
-  const auto bytes = record::shared_bytes(record);
+double shared_kib_of(const store::Record& record) {
+  const auto bytes = store::shared_bytes(record);
   return bytes ? static_cast<double>(*bytes) / 1024 : NAN;
 }
 
-double spilled_of(const record::Record& record) {
+double spilled_of(const store::Record& record) {
   return record.usage.spilled_bytes ? static_cast<double>(*record.usage.spilled_bytes) : NAN;
 }
 
@@ -74,7 +74,7 @@ std::string steps_table(const CaseView& view) {
                      {"spilled bytes", right},
                      {"static shared bytes", right},
                      {"dynamic shared bytes", right}}};
-  for (const record::StepUsage& step : view.shown.ranked.front()->steps)
+  for (const store::StepUsage& step : view.shown.ranked.front()->steps)
     content.rows.push_back({step.entry, cell(step.usage.registers), cell(step.usage.spilled_bytes),
                             cell(step.usage.static_shared_bytes), std::to_string(step.dynamic_shared_bytes)});
   return table(content);
@@ -158,11 +158,11 @@ std::string resources_section(const CaseView& view) {
 std::string pareto_section(const CaseView& view) {
   const spec::Spec& spec = *view.shown.spec;
   if (spec.objective.goals.size() != 2 || view.shown.ranked.empty()) return "";
-  const record::Objective objective(spec);
+  const store::Objective objective(spec);
   const std::vector<std::string> names = objective.names();
   std::vector<double> xs, ys;
   std::vector<plot::PlotPoint> all, front;
-  for (const record::Record* record : view.shown.ranked) {
+  for (const store::Record* record : view.shown.ranked) {
     const std::vector<double> values = objective.values(*record);
     if (!std::isfinite(values[0]) || !std::isfinite(values[1])) continue;
     xs.push_back(values[0]), ys.push_back(values[1]);
@@ -172,7 +172,7 @@ std::string pareto_section(const CaseView& view) {
   using enum PageTable::Cells;
   PageTable content{"Pareto set: no other configuration is better in one goal without being worse in the other",
                     {{"configuration", wrapped}, {names[0], right}, {names[1], right}}};
-  for (const record::Record* record : objective.pareto(view.shown.ranked)) {
+  for (const store::Record* record : objective.pareto(view.shown.ranked)) {
     const std::vector<double> values = objective.values(*record);
     front.push_back({values[0], values[1], -1});
     content.rows.push_back(

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "core/record/record.hpp"
 #include "core/space/value.hpp"
+#include "core/store/record.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"
 
@@ -30,7 +30,7 @@ std::string device_of(const ComparedGroup& group) {
   return fmt::format("{} ({})", group.device.name, group.device.arch);
 }
 
-std::string answer_text(const record::Record* record) {
+std::string answer_text(const store::Record* record) {
   if (!record) return "no configuration passed";
   std::string text = base::human_time_ms(record->time_ms.median);
   if (record->time_ms.low < record->time_ms.high)
@@ -105,7 +105,7 @@ std::size_t count_of(const Comparisons& comparisons, Change change) {
 
 constexpr Change changes[] = {Change::same, Change::faster, Change::slower, Change::lost, Change::found};
 
-Json answer_json(const record::Record* record) {
+Json answer_json(const store::Record* record) {
   if (!record) return nullptr;
   Json json{{"config", bindings_json(record->config)}, {"time_ms", record->time_ms.median}};
   json["interval_ms"] = nullptr;
@@ -251,7 +251,7 @@ nlohmann::ordered_json top_values_json(const store::TopValues& top) {
   for (const store::ValueCount& each : top.values) {
     if (top.best == 0) break;
     json["parameters"][each.parameter].push_back(
-        {{"value", record::to_json(each.value)},
+        {{"value", store::to_json(each.value)},
          {"best", static_cast<double>(each.best) / static_cast<double>(top.best)},
          {"measured", static_cast<double>(each.measured) / static_cast<double>(top.measured)}});
   }

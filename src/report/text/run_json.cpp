@@ -4,8 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/record/best.hpp"
-#include "core/record/objective.hpp"
+#include "core/store/best.hpp"
+#include "core/store/objective.hpp"
 #include "report/text/run_report.hpp"
 
 namespace xtune::report {
@@ -22,9 +22,9 @@ ActiveTime::ActiveTime(std::vector<std::pair<double, double>> intervals_ms) {
   }
 }
 
-ActiveTime ActiveTime::of(const std::vector<const record::Record*>& records) {
+ActiveTime ActiveTime::of(const std::vector<const store::Record*>& records) {
   std::map<std::string, std::pair<double, double>> attempts;
-  for (const record::Record* record : records) {
+  for (const store::Record* record : records) {
     const auto end = static_cast<double>(record->unix_time_ms);
     const double begin = end - (record->bench_s + record->compile_s) * 1e3;
     const auto [entry, fresh] = attempts.try_emplace(record->attempt, begin, end);
@@ -61,15 +61,15 @@ Json failures_json(const run::TuneResult& result) {
 }
 
 Json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
-  std::vector<const record::Record*> records;
-  for (const record::Record& record : result.records) records.push_back(&record);
-  for (const record::Record& record : result.further)
+  std::vector<const store::Record*> records;
+  for (const store::Record& record : result.records) records.push_back(&record);
+  for (const store::Record& record : result.further)
     if (!record.finals.empty()) records.push_back(&record);
   std::stable_sort(records.begin(), records.end(),
-                   [](const record::Record* a, const record::Record* b) { return record::is_earlier(*a, *b); });
+                   [](const store::Record* a, const store::Record* b) { return store::is_earlier(*a, *b); });
   const ActiveTime active = ActiveTime::of(records);
   Json list = Json::array();
-  for (const record::Record* record : records) {
+  for (const store::Record* record : records) {
     Json row{{"config", bindings_json(record->config)}, {"outcome", to_string(record->outcome)}};
     row["time_ms"] = nullptr;
     if (record->outcome == Outcome::ok)
@@ -87,7 +87,7 @@ Json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
   return list;
 }
 
-Json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice, std::size_t index) {
+Json across_json(const spec::Spec& spec, const std::optional<store::AcrossChoice>& choice, std::size_t index) {
   Json json;
   json["rule"] = spec.objective.across == spec::ObjectiveSpec::Across::worst ? "worst" : "geomean";
   json["config"] = nullptr;
@@ -101,14 +101,14 @@ Json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoic
 
 static Json finite_json(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-Json measured_json(const spec::Spec& spec, const record::Record& record) {
+Json measured_json(const spec::Spec& spec, const store::Record& record) {
   Json json;
   json["config"] = bindings_json(record.config);
   json["time_ms"] = measure::statistic(record.time_ms, spec.measure.statistic);
   json["metrics"] = Json::object();
-  for (const auto& [name, value] : record::metrics_of(spec, record)) json["metrics"][name] = finite_json(value);
+  for (const auto& [name, value] : store::metrics_of(spec, record)) json["metrics"][name] = finite_json(value);
   if (!spec.objective.goals.empty()) {
-    const record::Objective objective(spec);
+    const store::Objective objective(spec);
     const std::vector<double> values = objective.values(record);
     for (std::size_t i = 0; i < values.size(); ++i) json["objective"][objective.names()[i]] = finite_json(values[i]);
   }
@@ -119,8 +119,8 @@ Json measured_json(const spec::Spec& spec, const record::Record& record) {
     if (!record.repeatable->same()) json["repeatable_message"] = record.repeatable->text();
   }
   if (record.device.locked_clock_mhz > 0) json["locked_clock_mhz"] = record.device.locked_clock_mhz;
-  if (const auto speedup = record::speedup(record, spec.measure.statistic)) {
-    json["reference_ms"] = record::reference_ms(record, spec.measure.statistic).value();
+  if (const auto speedup = store::speedup(record, spec.measure.statistic)) {
+    json["reference_ms"] = store::reference_ms(record, spec.measure.statistic).value();
     json["speedup"] = *speedup;
   }
   if (!record.tainted.empty()) json["tainted"] = record.tainted;
@@ -131,7 +131,7 @@ Json measured_json(const spec::Spec& spec, const record::Record& record) {
 namespace {
 
 Json default_json(const spec::Spec& spec, const run::TuneResult& result) {
-  const record::Record* const found = default_record(result);
+  const store::Record* const found = default_record(result);
   if (!found) return nullptr;
   if (found->outcome == Outcome::ok) return measured_json(spec, *found);
   Json json{{"config", bindings_json(found->config)}, {"outcome", to_string(found->outcome)}};
@@ -151,15 +151,15 @@ Json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t
                     {"uuid", result.device.uuid}};
   json["problem"] = bindings_json(result.problem);
   json["best"] = json["finals"] = nullptr;
-  const record::Objective objective(spec);
-  const record::Criterion criterion = objective.criterion(result.problem, result.device);
-  const record::Standings standings(result.all(), criterion);
-  const std::vector<const record::Record*>& order = standings.order();
+  const store::Objective objective(spec);
+  const store::Criterion criterion = objective.criterion(result.problem, result.device);
+  const store::Standings standings(result.all(), criterion);
+  const std::vector<const store::Record*>& order = standings.order();
   if (!standings.empty()) {
     json["best"] = measured_json(spec, standings.best());
     if (is_advised(result, standings.best())) json["best"]["proposed_by"] = "advisor";
     json["best"]["ties"] = Json::array();
-    for (const record::Record* tie : standings.ties()) json["best"]["ties"].push_back(bindings_json(tie->config));
+    for (const store::Record* tie : standings.ties()) json["best"]["ties"].push_back(bindings_json(tie->config));
     if (const auto finals = finals_behind(result, standings.best(), criterion))
       json["finals"] = {{"finalists", finals->order().size()},
                         {"rounds", finals->rounds()},
@@ -171,7 +171,7 @@ Json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t
   json["top"] = Json::array();
   if (spec.objective.goals.size() == 2) {
     json["pareto"] = Json::array();
-    for (const record::Record* record : objective.pareto(order)) json["pareto"].push_back(measured_json(spec, *record));
+    for (const store::Record* record : objective.pareto(order)) json["pareto"].push_back(measured_json(spec, *record));
   }
   for (std::size_t i = 0; i < std::min(rows, order.size()); ++i) {
     json["top"].push_back(measured_json(spec, *order[i]));

@@ -15,52 +15,52 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "core/record/best.hpp"
-#include "core/record/objective.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/store/best.hpp"
+#include "core/store/objective.hpp"
 #include "report/text/table.hpp"
 
 namespace xtune::report {
 
-std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::vector<const record::Record*>& records,
-                                             const record::Standings& standings) {
+std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::vector<const store::Record*>& records,
+                                             const store::Standings& standings) {
   std::vector<MeasuredColumn> columns;
   const measure::Statistic by = spec.measure.statistic;
   const auto any = [&](const auto& has) {
-    return std::any_of(records.begin(), records.end(), [&](const record::Record* record) { return has(*record); });
+    return std::any_of(records.begin(), records.end(), [&](const store::Record* record) { return has(*record); });
   };
-  const auto add = [&](const std::string& title, std::function<std::string(const record::Record&)> cell) {
+  const auto add = [&](const std::string& title, std::function<std::string(const store::Record&)> cell) {
     columns.push_back({title, std::move(cell)});
   };
-  add("time", [by](const record::Record& one) { return base::human_time_ms(measure::statistic(one.time_ms, by)); });
+  add("time", [by](const store::Record& one) { return base::human_time_ms(measure::statistic(one.time_ms, by)); });
   const bool compares = standings.by_time();
   if (compares)
-    add("vs best", [&standings](const record::Record& one) {
+    add("vs best", [&standings](const store::Record& one) {
       const auto ratio = standings.ratio(one);
       const bool tie = ratio && ratio->tied && &one != &standings.best();
       const bool tainted = !one.tainted.empty() && standings.best().tainted.empty();
       return (ratio ? fmt::format("{:.3f}", ratio->value) : "-") + (tie ? " tie" : tainted ? " tainted" : "");
     });
   if (compares)
-    add("95 % interval", [&standings](const record::Record& one) {
+    add("95 % interval", [&standings](const store::Record& one) {
       const auto ratio = standings.ratio(one);
       return ratio && &one != &standings.best() ? fmt::format("{:.3f} .. {:.3f}", ratio->low, ratio->high) : "";
     });
-  if (any([](const record::Record& one) { return one.reference.has_value(); }))
-    add("speed-up", [by](const record::Record& one) {
-      const auto speedup = record::speedup(one, by);
+  if (any([](const store::Record& one) { return one.reference.has_value(); }))
+    add("speed-up", [by](const store::Record& one) {
+      const auto speedup = store::speedup(one, by);
       return speedup ? fmt::format("{:.3g}", *speedup) : "-";
     });
   if (!compares)
-    add(interval_name(spec), [](const record::Record& one) {
+    add(interval_name(spec), [](const store::Record& one) {
       return base::human_time_ms(one.time_ms.low) + " .. " + base::human_time_ms(one.time_ms.high);
     });
-  add("noise", [](const record::Record& one) { return fmt::format("{:.1f} %", one.time_ms.noise * 100); });
-  if (any([](const record::Record& one) { return one.time_ms.outliers > 0; }))
-    add("outliers", [](const record::Record& one) { return std::to_string(one.time_ms.outliers); });
-  if (any([](const record::Record& one) { return one.repeatable.has_value(); }))
-    add("same bits", [](const record::Record& one) {
+  add("noise", [](const store::Record& one) { return fmt::format("{:.1f} %", one.time_ms.noise * 100); });
+  if (any([](const store::Record& one) { return one.time_ms.outliers > 0; }))
+    add("outliers", [](const store::Record& one) { return std::to_string(one.time_ms.outliers); });
+  if (any([](const store::Record& one) { return one.repeatable.has_value(); }))
+    add("same bits", [](const store::Record& one) {
       return !one.repeatable ? "-" : one.repeatable->same() ? "yes" : "no";
     });
   return columns;
@@ -69,10 +69,10 @@ std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::
 namespace {
 
 /// Adds the metrics as columns, each with the prefix that fits its largest value.
-void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<const record::Record*>& order) {
+void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<const store::Record*>& order) {
   std::vector<std::vector<std::pair<std::string, double>>> metrics;
-  for (const record::Record* record : order) metrics.push_back(record::metrics_of(spec, *record));
-  const std::vector<std::string> names = record::metric_names(spec);
+  for (const store::Record* record : order) metrics.push_back(store::metrics_of(spec, *record));
+  const std::vector<std::string> names = store::metric_names(spec);
   for (std::size_t i = 0; i < names.size(); ++i) {
     double largest = 0;
     for (const auto& row : metrics)
@@ -85,9 +85,9 @@ void add_metrics(FittedTable& table, const spec::Spec& spec, const std::vector<c
 }
 
 /// The first `rows` of the order in `width` columns. more: number of others that passed.
-std::string results_table(const spec::Spec& spec, const record::Standings& standings, std::size_t rows,
-                          std::size_t more, std::size_t width) {
-  std::vector<const record::Record*> order = standings.order();
+std::string results_table(const spec::Spec& spec, const store::Standings& standings, std::size_t rows, std::size_t more,
+                          std::size_t width) {
+  std::vector<const store::Record*> order = standings.order();
   order.resize(std::min(order.size(), rows));
   FittedTable table{{{"#"}}};
   for (std::size_t i = 0; i < order.size(); ++i) table.rows.push_back({std::to_string(i + 1)});
@@ -98,7 +98,7 @@ std::string results_table(const spec::Spec& spec, const record::Standings& stand
   for (const MeasuredColumn& column : measured_columns(spec, order, standings)) add({column.title}, column.cell);
   add_metrics(table, spec, order);
   for (const space::Parameter& parameter : spec.parameters)
-    add({parameter.name, FittedTable::Kind::parameter}, [&](const record::Record& record) {
+    add({parameter.name, FittedTable::Kind::parameter}, [&](const store::Record& record) {
       const auto found = record.config.find(parameter.name);
       return found == record.config.end() ? "-" : to_text(found->second);
     });
@@ -108,9 +108,9 @@ std::string results_table(const spec::Spec& spec, const record::Standings& stand
 
 }  // namespace
 
-std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Standings& standings) {
+std::string default_sentence(const spec::Spec& spec, const store::Record* found, const store::Standings& standings) {
   if (!found) return {};
-  const record::Record& best = standings.best();
+  const store::Record& best = standings.best();
   if (found->config == best.config) return "the best is the default configuration";
   const std::string what = config_text(spec, without(found->config, best.config));
   const bool pruned = found->outcome == Outcome::pruned;
@@ -146,12 +146,12 @@ std::string number_text(double number) { return std::isfinite(number) ? fmt::for
 
 namespace {
 
-std::string pareto_text(const spec::Spec& spec, const record::Objective& objective,
-                        const std::vector<const record::Record*>& order) {
+std::string pareto_text(const spec::Spec& spec, const store::Objective& objective,
+                        const std::vector<const store::Record*>& order) {
   std::vector<std::string> header{"Pareto set"};
   for (const std::string& name : objective.names()) header.push_back(name);
   std::vector<std::vector<std::string>> cells;
-  for (const record::Record* record : objective.pareto(order)) {
+  for (const store::Record* record : objective.pareto(order)) {
     cells.push_back({config_text(spec, record->config)});
     for (const double value : objective.values(*record)) cells.back().push_back(number_text(value));
   }
@@ -163,10 +163,10 @@ std::string speed_text(double factor) {
 }
 
 /// How the times of the table were made.
-std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, const record::FinalsResult& finals,
+std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, const store::FinalsResult& finals,
                         bool any_ties) {
   const auto failures = std::count_if(finals.order().begin(), finals.order().end(),
-                                      [](const record::Record* record) { return record->outcome != Outcome::ok; });
+                                      [](const store::Record* record) { return record->outcome != Outcome::ok; });
   std::string text =
       fmt::format("finals: {} configurations in {} rounds{}; all times are on their scale\n", finals.order().size(),
                   finals.rounds(), failures ? fmt::format(", {} failed", failures) : "");
@@ -184,9 +184,9 @@ std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, c
 }
 
 /// Number of configurations that this run did not try: the store has them from earlier runs.
-std::size_t of_earlier_runs(const run::TuneResult& result, const std::vector<const record::Record*>& order) {
+std::size_t of_earlier_runs(const run::TuneResult& result, const std::vector<const store::Record*>& order) {
   std::set<Bindings> own;
-  for (const record::Record& record : result.records) own.insert(record.config);
+  for (const store::Record& record : result.records) own.insert(record.config);
   return static_cast<std::size_t>(
       std::count_if(order.begin(), order.end(), [&](const auto* record) { return !own.contains(record->config); }));
 }
@@ -196,7 +196,7 @@ std::string nothing_passed_text(const run::TuneResult& result) {
   if (result.out_of_time)
     return fmt::format("no configuration passed yet: the time was up before {}; give it more seconds\n", passed);
   if (result.interrupted) return fmt::format("no configuration passed yet: interrupted before {}\n", passed);
-  const auto failed = std::find_if(result.further.begin(), result.further.end(), [](const record::Record& record) {
+  const auto failed = std::find_if(result.further.begin(), result.further.end(), [](const store::Record& record) {
     return !record.finals.empty() && record.outcome != Outcome::ok;
   });
   if (failed != result.further.end())
@@ -209,28 +209,28 @@ std::string nothing_passed_text(const run::TuneResult& result) {
 
 }  // namespace
 
-std::optional<record::FinalsResult> finals_behind(const run::TuneResult& result, const record::Record& best,
-                                                  const record::Criterion& criterion) {
+std::optional<store::FinalsResult> finals_behind(const run::TuneResult& result, const store::Record& best,
+                                                 const store::Criterion& criterion) {
   if (!criterion.decided_by(best)) return std::nullopt;
-  std::vector<const record::Record*> met;
-  for (const record::Record& record : result.further)
+  std::vector<const store::Record*> met;
+  for (const store::Record& record : result.further)
     if (record.finals == best.finals) met.push_back(&record);
-  return record::FinalsResult(met, criterion);
+  return store::FinalsResult(met, criterion);
 }
 
-bool is_advised(const run::TuneResult& result, const record::Record& best) {
-  return std::any_of(result.records.begin(), result.records.end(), [&](const record::Record& record) {
+bool is_advised(const run::TuneResult& result, const store::Record& best) {
+  return std::any_of(result.records.begin(), result.records.end(), [&](const store::Record& record) {
     return !record.proposed_by.empty() && record.config == best.config;
   });
 }
 
-const record::Record* default_record(const run::TuneResult& result) {
+const store::Record* default_record(const run::TuneResult& result) {
   return result.default_config ? latest_record(result.all(), *result.default_config) : nullptr;
 }
 
-const record::Record* latest_record(const std::vector<const record::Record*>& records, const Bindings& config) {
-  const record::Record* found = nullptr;
-  for (const record::Record* record : records)
+const store::Record* latest_record(const std::vector<const store::Record*>& records, const Bindings& config) {
+  const store::Record* found = nullptr;
+  for (const store::Record* record : records)
     if (record->config == config && !record->drift) found = record;
   return found;
 }
@@ -257,17 +257,17 @@ Bindings without(Bindings values, const Bindings& other) {
   return values;
 }
 
-std::string metrics_text(const spec::Spec& spec, const record::Record& record) {
+std::string metrics_text(const spec::Spec& spec, const store::Record& record) {
   std::string text;
-  for (const auto& [name, value] : record::metrics_of(spec, record)) {
+  for (const auto& [name, value] : store::metrics_of(spec, record)) {
     const ShownMetric shown = shown_metric(name, std::abs(value));
     text += (text.empty() ? "" : ", ") + shown.name + " " + number_text(value * shown.factor);
   }
   return text;
 }
 
-std::string objective_text(const spec::Spec& spec, const record::Record& record) {
-  const record::Objective objective(spec);
+std::string objective_text(const spec::Spec& spec, const store::Record& record) {
+  const store::Objective objective(spec);
   const std::vector<double> values = objective.values(record);
   std::string text = "objective:";
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -287,12 +287,12 @@ std::string message_line(const std::string& message) {
 
 std::vector<FailureGroup> failure_groups(const run::TuneResult& result) {
   std::map<Outcome, FailureGroup> groups;
-  for (const record::Record& record : result.records) {
+  for (const store::Record& record : result.records) {
     if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
     FailureGroup& group = groups[record.outcome];
     group.outcome = record.outcome;
     ++group.count;
-    const bool reported = record::is_sanitizer_report(record.message);
+    const bool reported = store::is_sanitizer_report(record.message);
     if ((!group.example && !record.message.empty()) || (reported && !group.sanitizer)) group.example = &record;
     group.sanitizer = group.sanitizer || reported;
   }
@@ -358,14 +358,14 @@ std::string winner_text(const spec::Spec& spec, const run::TuneResult& result, c
 }
 
 /// "2 others are tied with it (within noise or 1 %)", or by how much the next one is slower.
-std::string certainty_text(const record::Standings& standings, const record::Criterion& criterion) {
+std::string certainty_text(const store::Standings& standings, const store::Criterion& criterion) {
   const std::size_t ties = standings.ties().size();
   if (ties)
     return fmt::format("      {} other{} tied with it (within noise{})\n", ties, ties == 1 ? " is" : "s are",
                        criterion.decided_by(standings.best()) ? " or 1 %" : "");
   const auto next = std::find_if(
       standings.order().begin() + 1, standings.order().end(),
-      [&](const record::Record* record) { return record->tainted.empty() == standings.best().tainted.empty(); });
+      [&](const store::Record* record) { return record->tainted.empty() == standings.best().tainted.empty(); });
   const auto ratio = next == standings.order().end() ? std::nullopt : standings.ratio(**next);
   if (!ratio || !standings.by_time()) return {};
   return fmt::format("      certain: the next one takes {:.3f} times as long ({:.3f} .. {:.3f})\n", ratio->value,
@@ -373,9 +373,9 @@ std::string certainty_text(const record::Standings& standings, const record::Cri
 }
 
 /// The winner with its time, metrics and ties.
-std::string best_text(const spec::Spec& spec, const run::TuneResult& result, const record::Standings& standings,
-                      const record::Criterion& criterion) {
-  const record::Record& record = standings.best();
+std::string best_text(const spec::Spec& spec, const run::TuneResult& result, const store::Standings& standings,
+                      const store::Criterion& criterion) {
+  const store::Record& record = standings.best();
   std::string text = winner_text(spec, result, record.config);
   text += fmt::format(
       "      {} ({} {} .. {})", base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)),
@@ -387,9 +387,9 @@ std::string best_text(const spec::Spec& spec, const run::TuneResult& result, con
 }
 
 /// The reference kernel's time and how much faster the best one is. A faster reference is a warning, before the best.
-std::string reference_text(const spec::Spec& spec, const record::Record& best, bool faster) {
-  const auto time_ms = record::reference_ms(best, spec.measure.statistic);
-  const auto speedup = record::speedup(best, spec.measure.statistic);
+std::string reference_text(const spec::Spec& spec, const store::Record& best, bool faster) {
+  const auto time_ms = store::reference_ms(best, spec.measure.statistic);
+  const auto speedup = store::speedup(best, spec.measure.statistic);
   if (!time_ms || !speedup || (*speedup < 1) != faster) return {};
   if (faster)
     return fmt::format(
@@ -401,12 +401,12 @@ std::string reference_text(const spec::Spec& spec, const record::Record& best, b
 }
 
 /// The default configuration, if this run tried it, compared with the best one.
-std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const record::Standings& standings) {
+std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const store::Standings& standings) {
   const std::string sentence = default_sentence(spec, default_record(result), standings);
   return sentence.empty() ? "" : "      default: " + sentence + "\n";
 }
 
-std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
+std::string caveats_text(const spec::Spec& spec, const store::Record& best) {
   std::string text;
   if (device::is_emulated(best.device)) text += fmt::format("      emulated: {}\n", device::simulated_times);
   if (!best.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(best.tainted, "; "));
@@ -418,7 +418,7 @@ std::string caveats_text(const spec::Spec& spec, const record::Record& best) {
   return text;
 }
 
-std::string advisor_text(const run::TuneResult& result, const record::Record* best) {
+std::string advisor_text(const run::TuneResult& result, const store::Record* best) {
   if (!result.advisor) return {};
   const run::AdvisorResult& advisor = *result.advisor;
   return fmt::format("advisor: {} proposed, {} refused, {} tried{}\n", advisor.proposed, advisor.refused, advisor.tried,
@@ -454,10 +454,10 @@ std::string with_styles(const std::string& text) {
 
 std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
                      const TextLayout& layout) {
-  const record::Objective objective(spec);
-  const record::Criterion criterion = objective.criterion(result.problem, result.device);
-  const record::Standings standings(result.all(), criterion);
-  const std::vector<const record::Record*>& order = standings.order();
+  const store::Objective objective(spec);
+  const store::Criterion criterion = objective.criterion(result.problem, result.device);
+  const store::Standings standings(result.all(), criterion);
+  const std::vector<const store::Record*>& order = standings.order();
   const auto unread = result.unread.find(Outcome::ok);
   const std::size_t passed = order.size() + (unread == result.unread.end() ? 0 : unread->second);
   const std::size_t more = passed > rows ? passed - rows : 0;
@@ -472,7 +472,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   if (order.empty()) text += nothing_passed_text(result);
   text += failures_text(spec, result);
   if (!order.empty()) {
-    const record::Record& best = standings.best();
+    const store::Record& best = standings.best();
     text += "\n" + reference_text(spec, best, true) + best_text(spec, result, standings, criterion);
     if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
     text += reference_text(spec, best, false) + default_text(spec, result, standings) + caveats_text(spec, best);
@@ -481,7 +481,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   return layout.marks_styles ? with_styles(text) : text;
 }
 
-std::string across_text(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice) {
+std::string across_text(const spec::Spec& spec, const std::optional<store::AcrossChoice>& choice) {
   if (!choice) return "\nfor all cases: none, as no configuration passed in each of them\n";
   const bool worst = spec.objective.across == spec::ObjectiveSpec::Across::worst;
   std::string text =

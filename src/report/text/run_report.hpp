@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/best.hpp"
-#include "core/record/objective.hpp"
-#include "core/record/record.hpp"
 #include "core/run/tuner.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/best.hpp"
+#include "core/store/objective.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune::report {
 
@@ -33,7 +33,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
 
 /// The default configuration, compared with the best: "41.0 us, 1.3 times the time of the best (BLOCK=64)". found: its
 /// record; null: it was not tried. standings: not empty. Empty if there is nothing to say.
-std::string default_sentence(const spec::Spec& spec, const record::Record* found, const record::Standings& standings);
+std::string default_sentence(const spec::Spec& spec, const store::Record* found, const store::Standings& standings);
 
 /// "95 % interval", of the median, for any ranking statistic.
 std::string interval_name(const spec::Spec& spec);
@@ -52,23 +52,23 @@ std::string number_text(double number);
 /// A column of measured values in a table of configurations.
 struct MeasuredColumn {
   std::string title;
-  std::function<std::string(const record::Record&)> cell;  ///< of a record that passed; "-": unknown
+  std::function<std::string(const store::Record&)> cell;  ///< of a record that passed; "-": unknown
 };
 /// Time, its multiple of the best one's with the interval of that (of the time itself if the objective is another
 /// value), and noise; and where one of the records has them, the speed-up over the reference, outliers, and
 /// whether launches gave the same bits. spec and standings must outlive the columns.
-std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::vector<const record::Record*>& records,
-                                             const record::Standings& standings);
+std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::vector<const store::Record*>& records,
+                                             const store::Standings& standings);
 
 /// The finals that decided about this record; nullopt: none.
-std::optional<record::FinalsResult> finals_behind(const run::TuneResult& result, const record::Record& best,
-                                                  const record::Criterion& criterion);
+std::optional<store::FinalsResult> finals_behind(const run::TuneResult& result, const store::Record& best,
+                                                 const store::Criterion& criterion);
 /// Whether the advisor proposed the configuration of this record; records of finals do not say so themselves.
-bool is_advised(const run::TuneResult& result, const record::Record& best);
+bool is_advised(const run::TuneResult& result, const store::Record& best);
 /// The record of the default configuration among the results; null: it was not tried. Points into the result.
-const record::Record* default_record(const run::TuneResult& result);
+const store::Record* default_record(const run::TuneResult& result);
 /// The last record of a configuration: that of finals, if there is one and it comes last. Null: there is none.
-const record::Record* latest_record(const std::vector<const record::Record*>& records, const Bindings& config);
+const store::Record* latest_record(const std::vector<const store::Record*>& records, const Bindings& config);
 
 /// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",
 /// "from_store"}; best is null if nothing passed, default if it was not tried, finals if none were held; top lists the
@@ -76,9 +76,9 @@ const record::Record* latest_record(const std::vector<const record::Record*>& re
 nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
 
 /// The configuration chosen for all cases, and its cost in each, by [objective] across.
-std::string across_text(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice);
+std::string across_text(const spec::Spec& spec, const std::optional<store::AcrossChoice>& choice);
 /// {"rule", "config", "score", "ratio", "time_ms"} for one case; config is null if none passed in all cases.
-nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<record::AcrossChoice>& choice,
+nlohmann::ordered_json across_json(const spec::Spec& spec, const std::optional<store::AcrossChoice>& choice,
                                    std::size_t index);
 
 /// A configuration in the spec's order: "BLOCK_M=64 BLOCK_N=32".
@@ -90,19 +90,19 @@ std::string counts_text(const std::map<Outcome, std::uint64_t>& counts);
 /// {"ok": 9, "pruned": 3}
 nlohmann::ordered_json counts_json(const std::map<Outcome, std::uint64_t>& counts);
 /// "TFLOPS 42.1, GBps 300" for a measured record.
-std::string metrics_text(const spec::Spec& spec, const record::Record& record);
+std::string metrics_text(const spec::Spec& spec, const store::Record& record);
 /// "objective: least energy_j 0.5, most TFLOPS 42" for a measured record, if the spec has goals.
-std::string objective_text(const spec::Spec& spec, const record::Record& record);
+std::string objective_text(const spec::Spec& spec, const store::Record& record);
 /// {"config", "time_ms", "metrics", "interval_ms", ...} for a measured record.
-nlohmann::ordered_json measured_json(const spec::Spec& spec, const record::Record& record);
-using record::bindings_json;
+nlohmann::ordered_json measured_json(const spec::Spec& spec, const store::Record& record);
+using store::bindings_json;
 
 /// The configurations of a run that ended with one outcome other than ok and pruned.
 struct FailureGroup {
   Outcome outcome = Outcome::rejected;
   std::uint64_t count = 0;
   bool sanitizer = false;  ///< AddressSanitizer or UBSan reported at least one of them
-  const record::Record* example =
+  const store::Record* example =
       nullptr;  ///< from the result: one with a report, else the first with a message; may be null
 };
 
@@ -122,7 +122,7 @@ class ActiveTime {
   /// The start and end of each run (unix time, ms).
   explicit ActiveTime(std::vector<std::pair<double, double>> intervals_ms);
   /// The runs that wrote these records: each from the start of its first record to the end of its last one.
-  static ActiveTime of(const std::vector<const record::Record*>& records);
+  static ActiveTime of(const std::vector<const store::Record*>& records);
   double seconds_until(double unix_time_ms) const;
 
  private:

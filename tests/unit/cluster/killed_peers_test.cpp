@@ -15,8 +15,8 @@
 
 #include "base/random.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/record/best.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record_log.hpp"
 #include "fakes/noisy_bench.hpp"
 #include "fakes/running_clock.hpp"
 #include "system/files.hpp"
@@ -25,7 +25,7 @@
 using namespace xtune::system;
 using namespace xtune::base;
 using namespace xtune::cluster;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 
 namespace {

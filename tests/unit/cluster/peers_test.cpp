@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "cluster/shared_study.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "fakes/running_clock.hpp"
 #include "system/event_loop.hpp"
 #include "system/files.hpp"
@@ -21,7 +21,7 @@
 
 using namespace xtune::system;
 using namespace xtune::cluster;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 
 namespace {

@@ -4,12 +4,12 @@
 #include <fstream>
 
 #include "cluster/shared_study.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 
 using namespace xtune::system;
 using namespace xtune::cluster;
-using namespace xtune::record;
+using namespace xtune::store;
 
 namespace {
 

@@ -8,9 +8,8 @@
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::record;
-using namespace xtune::spec;
 using namespace xtune::store;
+using namespace xtune::spec;
 
 namespace xtune {
 

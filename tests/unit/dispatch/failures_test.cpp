@@ -1,9 +1,9 @@
 // Configurations that are known to fail are not launched for problems that they were not measured for.
-#include "core/record/lookup.hpp"
+#include "core/store/lookup.hpp"
 #include "unit/dispatch/shop.hpp"
 
 using namespace xtune::device;
-using namespace xtune::record;
+using namespace xtune::store;
 
 namespace xtune {
 namespace {

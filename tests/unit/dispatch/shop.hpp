@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/build/cache.hpp"
-#include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/store/record_log.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "fakes/fake_runtime.hpp"
 #include "support/error_of.hpp"
@@ -102,7 +102,7 @@ struct Shop {
     artifact.key = resolver.artifact_key(request);
     artifact.backend = device.backend;
     build::ArtifactCache(settings.store).insert(artifact, request);
-    record::Record record;
+    store::Record record;
     record.kernel = own.kernel.name;
     record.key_parts = resolver.measurement_key_parts(config, artifact.key);
     record.key = build::key_of(record.key_parts);
@@ -121,7 +121,7 @@ struct Shop {
     record.toolchain = toolchain.fingerprint();
     record.attempt = "a" + std::to_string(written++);
     record.unix_time_ms = 1000 + written;
-    record::RecordWriter(settings.store, arch, own.kernel.name, record.attempt).append(record);
+    store::RecordWriter(settings.store, arch, own.kernel.name, record.attempt).append(record);
   }
   /// The same of one that failed.
   void fail(std::int64_t n, std::int64_t block, std::int64_t items = 1, Outcome outcome = Outcome::wrong_result) {

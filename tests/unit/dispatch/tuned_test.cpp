@@ -5,7 +5,7 @@
 
 using namespace xtune::build;
 using namespace xtune::device;
-using namespace xtune::record;
+using namespace xtune::store;
 
 namespace xtune {
 

@@ -1,10 +1,10 @@
 // Which stored records answer for a case, where one configuration is chosen for several.
 #include <doctest/doctest.h>
 
-#include "core/record/objective.hpp"
+#include "core/store/objective.hpp"
 #include "unit/record/example_record.hpp"
 
-using namespace xtune::record;
+using namespace xtune::store;
 
 using namespace xtune;
 

@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "base/random.hpp"
-#include "core/record/lookup.hpp"
+#include "core/store/lookup.hpp"
 #include "support/text.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune::base;
 using namespace xtune::device;
-using namespace xtune::record;
+using namespace xtune::store;
 
 using namespace xtune;
 using namespace xtune::test;

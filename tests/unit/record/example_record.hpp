@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
 namespace xtune {
 
@@ -28,8 +28,8 @@ inline device::DeviceInfo example_device() {
 }
 
 /// An ok record of configuration BLOCK=block with samples around time_ms.
-inline record::Record example_record(std::int64_t block, double time_ms, double spread = 0.001) {
-  record::Record record;
+inline store::Record example_record(std::int64_t block, double time_ms, double spread = 0.001) {
+  store::Record record;
   record.kernel = "gemm";
   record.key = "key-" + std::to_string(block);
   record.key_parts = {{"artifact", "abc"}, {"problem", "[\"M=64\"]"}};
@@ -46,8 +46,8 @@ inline record::Record example_record(std::int64_t block, double time_ms, double 
   return record;
 }
 
-inline record::Record full_record() {
-  record::Record record = example_record(128, 0.125);
+inline store::Record full_record() {
+  store::Record record = example_record(128, 0.125);
   record.config = {
       {"A", true}, {"B", std::int64_t{-5}}, {"C", 2.0}, {"D", std::string("row \"x\"\n\xc3\xa4")}, {"E", INFINITY}};
   record.outcome = Outcome::wrong_result;

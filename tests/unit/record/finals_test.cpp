@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "core/record/best.hpp"
+#include "core/store/best.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 
 using namespace xtune;
 

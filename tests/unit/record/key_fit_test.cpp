@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/record/lookup.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/store/lookup.hpp"
 #include "unit/record/example_record.hpp"
 
 using namespace xtune::build;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::resolve;
 
 using namespace xtune;

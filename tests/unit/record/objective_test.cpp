@@ -1,5 +1,5 @@
 // Objectives: values, what follows time, rankings by a score, and Pareto sets.
-#include "core/record/objective.hpp"
+#include "core/store/objective.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 
 #include "unit/record/example_record.hpp"
 
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::spec;
 
 using namespace xtune;

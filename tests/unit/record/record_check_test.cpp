@@ -1,5 +1,5 @@
 // A record is checked when it is read: by its checksum, or by what follows from its own members.
-#include "core/record/record_check.hpp"
+#include "core/store/record_check.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,9 +10,9 @@
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 
@@ -20,7 +20,7 @@ using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::resolve;
 
 using namespace xtune;

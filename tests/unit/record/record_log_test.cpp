@@ -1,5 +1,5 @@
 // Record files: killed and racing writers, full disks, damage of every kind, and names that are not file names.
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 
 using namespace xtune::base;
 using namespace xtune::system;
-using namespace xtune::record;
+using namespace xtune::store;
 
 using namespace xtune;
 using namespace xtune::test;

@@ -1,5 +1,5 @@
 // Records as JSON: nothing is lost, and errors are named.
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::device;
-using namespace xtune::record;
+using namespace xtune::store;
 
 using namespace xtune;
 using Json = nlohmann::json;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/build/artifact_json.hpp"
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 #include "support/record_members.hpp"
 
 namespace {
@@ -24,9 +24,9 @@ void check_round_trip(const T& value, const Json& json, Read read) {
 
 TEST_CASE("A record with random values comes back from JSON as it was") {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    auto record = test::RandomValues(seed).make<record::Record>();
+    auto record = test::RandomValues(seed).make<store::Record>();
     test::settle(record);
-    check_round_trip(record, record::to_json(record), record::record_from_json);
+    check_round_trip(record, store::to_json(record), store::record_from_json);
   }
 }
 
@@ -34,14 +34,14 @@ TEST_CASE("Devices, telemetry, comparisons and bindings with random values come 
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     test::RandomValues random(seed);
     const auto device = random.make<device::DeviceInfo>();
-    check_round_trip(device, record::to_json(device), record::device_info_from_json);
+    check_round_trip(device, store::to_json(device), store::device_info_from_json);
     const auto telemetry = random.make<measure::Telemetry>();
-    check_round_trip(telemetry, record::to_json(telemetry), record::telemetry_from_json);
+    check_round_trip(telemetry, store::to_json(telemetry), store::telemetry_from_json);
     auto comparison = random.make<validate::Comparison>();
     test::settle(comparison);
-    check_round_trip(comparison, record::to_json(comparison), record::comparison_from_json);
+    check_round_trip(comparison, store::to_json(comparison), store::comparison_from_json);
     const auto bindings = random.make<Bindings>();
-    check_round_trip(bindings, record::to_json(bindings), record::bindings_from_json);
+    check_round_trip(bindings, store::to_json(bindings), store::bindings_from_json);
   }
 }
 

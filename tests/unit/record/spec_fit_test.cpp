@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "core/record/lookup.hpp"
-#include "core/record/record_check.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record_check.hpp"
 #include "system/files.hpp"
 
 using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::resolve;
 using namespace xtune::space;
 using namespace xtune::spec;

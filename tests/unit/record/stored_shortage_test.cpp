@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "core/record/record_check.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_check.hpp"
+#include "core/store/record_log.hpp"
 #include "example_record.hpp"
 #include "system/files.hpp"
 
 using namespace xtune::system;
-using namespace xtune::record;
+using namespace xtune::store;
 
 using namespace xtune;
 

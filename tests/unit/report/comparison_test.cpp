@@ -17,9 +17,9 @@ using store::Change;
 namespace {
 
 /// BLOCK=block took time_ms, a little more or less; the artifact is that of `version`.
-record::Record measured(std::int64_t block, double time_ms, const std::string& version = "v1",
-                        std::int64_t unix_time_ms = 1'700'000'000'000) {
-  record::Record record = example_record(block, time_ms, time_ms * 0.01);
+store::Record measured(std::int64_t block, double time_ms, const std::string& version = "v1",
+                       std::int64_t unix_time_ms = 1'700'000'000'000) {
+  store::Record record = example_record(block, time_ms, time_ms * 0.01);
   record.artifact_key = version + "-" + std::to_string(block);
   record.key = record.artifact_key;
   record.key_parts = {{"artifact", record.artifact_key}, {"problem", "[\"M=64\"]"}};
@@ -27,8 +27,8 @@ record::Record measured(std::int64_t block, double time_ms, const std::string& v
   return record;
 }
 
-record::Record failed(std::int64_t block, Outcome outcome, const std::string& message) {
-  record::Record record = measured(block, 1);
+store::Record failed(std::int64_t block, Outcome outcome, const std::string& message) {
+  store::Record record = measured(block, 1);
   record.outcome = outcome;
   record.message = message;
   record.samples_ms.clear();
@@ -36,7 +36,7 @@ record::Record failed(std::int64_t block, Outcome outcome, const std::string& me
   return record;
 }
 
-store::Comparisons compared(const std::vector<record::Record>& before, const std::vector<record::Record>& after,
+store::Comparisons compared(const std::vector<store::Record>& before, const std::vector<store::Record>& after,
                             double noise = 0.05) {
   return store::compare_all(store::compared_groups(before, {}), store::compared_groups(after, {}), noise);
 }
@@ -62,11 +62,11 @@ TEST_CASE("a change is beyond the noise, and beyond the intervals") {
 }
 
 TEST_CASE("answers, configurations and outcomes of one problem") {
-  const std::vector<record::Record> before{measured(16, 1), measured(32, 2), measured(64, 3), measured(128, 4),
-                                           failed(256, Outcome::compile_failed, "no")};
-  const std::vector<record::Record> after{measured(16, 1.5), measured(32, 1.2), measured(64, 3.01),
-                                          failed(128, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %)"),
-                                          measured(512, 9)};
+  const std::vector<store::Record> before{measured(16, 1), measured(32, 2), measured(64, 3), measured(128, 4),
+                                          failed(256, Outcome::compile_failed, "no")};
+  const std::vector<store::Record> after{measured(16, 1.5), measured(32, 1.2), measured(64, 3.01),
+                                         failed(128, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %)"),
+                                         measured(512, 9)};
   const store::Comparisons all = compared(before, after);
   REQUIRE(all.cases.size() == 1);
   const store::CaseComparison& pair = all.cases.front();
@@ -87,7 +87,7 @@ TEST_CASE("answers, configurations and outcomes of one problem") {
 }
 
 TEST_CASE("a pruned configuration is neither a change nor a time") {
-  std::vector<record::Record> pruned{measured(16, 1), measured(32, 5)};
+  std::vector<store::Record> pruned{measured(16, 1), measured(32, 5)};
   pruned[1].outcome = Outcome::pruned;
   const store::CaseComparison pair = compared({measured(16, 1), measured(32, 2)}, pruned).cases.at(0);
   CHECK(pair.outcomes.empty());
@@ -96,14 +96,14 @@ TEST_CASE("a pruned configuration is neither a change nor a time") {
 }
 
 TEST_CASE("an answer may be lost or found") {
-  const std::vector<record::Record> good{measured(16, 1)}, bad{failed(16, Outcome::crashed, "signal 11")};
+  const std::vector<store::Record> good{measured(16, 1)}, bad{failed(16, Outcome::crashed, "signal 11")};
   CHECK(compared(good, bad).cases.at(0).ratio.change == Change::lost);
   CHECK(compared(bad, good).cases.at(0).ratio.change == Change::found);
   CHECK(compared(bad, bad).cases.at(0).ratio.change == Change::same);
 }
 
 TEST_CASE("problems and devices are paired") {
-  std::vector<record::Record> before{measured(16, 1), measured(16, 1)}, after{measured(16, 1), measured(16, 1)};
+  std::vector<store::Record> before{measured(16, 1), measured(16, 1)}, after{measured(16, 1), measured(16, 1)};
   before[1].problem = {{"M", std::int64_t{128}}};
   after[1].problem = {{"M", std::int64_t{256}}};
   after[0].device.name = "NVIDIA H100";
@@ -121,7 +121,7 @@ TEST_CASE("problems and devices are paired") {
 }
 
 TEST_CASE("what differs in the keys is named") {
-  std::vector<record::Record> after{measured(16, 1, "v2")};
+  std::vector<store::Record> after{measured(16, 1, "v2")};
   after[0].toolchain = "nvrtc 13.1";
   after[0].device.driver = "14.0";
   after[0].key_parts.emplace_back("driver", "14.0");
@@ -133,8 +133,8 @@ TEST_CASE("what differs in the keys is named") {
 
 TEST_CASE("versions of a store: another artifact of one configuration, compiler or driver") {
   constexpr std::int64_t day = 86'400'000, first = 1'700'000'000'000;
-  std::vector<record::Record> records{measured(16, 1, "v1", first), measured(32, 2, "v1", first + 1),
-                                      measured(16, 3, "v2", first + day), measured(32, 4, "v2", first + day + 1)};
+  std::vector<store::Record> records{measured(16, 1, "v1", first), measured(32, 2, "v1", first + 1),
+                                     measured(16, 3, "v2", first + day), measured(32, 4, "v2", first + day + 1)};
   const auto versions = [&] { return store::versions_of(store::compared_groups(records, {}).front()); };
   REQUIRE(versions().size() == 2);
   CHECK(versions()[0].records.size() == 2);
@@ -149,8 +149,8 @@ TEST_CASE("versions of a store: another artifact of one configuration, compiler 
 }
 
 TEST_CASE("text has 80 columns, and its counts are those of JSON and of the rows") {
-  const std::vector<record::Record> before{measured(16, 1), measured(32, 2), measured(64, 1.1)};
-  const std::vector<record::Record> after{
+  const std::vector<store::Record> before{measured(16, 1), measured(32, 2), measured(64, 1.1)};
+  const std::vector<store::Record> after{
       measured(16, 2), failed(32, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %), first at [0]"),
       measured(64, 2.2)};
   const store::Comparisons all = compared(before, after);
@@ -186,9 +186,9 @@ TEST_CASE("results of a run stand for records") {
         {"top", {{{"config", {{"B", 1}}}, {"time_ms", best}, {"interval_ms", {best * 0.99, best * 1.01}}}}},
         {"best", {{"config", {{"B", 1}}}, {"time_ms", best}, {"interval_ms", {best * 0.99, best * 1.01}}}}};
   };
-  const std::vector<record::Record> before = store::records_of_result(result(1), "a.json");
+  const std::vector<store::Record> before = store::records_of_result(result(1), "a.json");
   CHECK(before.size() == 3);
-  const std::vector<record::Record> after =
+  const std::vector<store::Record> after =
       store::records_of_result(nlohmann::json::array({result(2), {{"error", "none"}}}), "b.json");
   const store::CaseComparison pair = compared(before, after).cases.at(0);
   CHECK(pair.ratio.change == Change::slower);

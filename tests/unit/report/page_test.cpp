@@ -14,7 +14,7 @@
 #include "system/files.hpp"
 
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::report;
 using namespace xtune::spec;
 

@@ -5,13 +5,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/record/objective.hpp"
+#include "core/store/objective.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"
 #include "support/text.hpp"
 
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::report;
 using namespace xtune::run;
 using namespace xtune::space;

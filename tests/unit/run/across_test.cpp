@@ -7,7 +7,7 @@
 #include "tuner_fixture.hpp"
 
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 using namespace xtune::spec;
 

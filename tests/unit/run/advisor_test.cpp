@@ -19,7 +19,7 @@ namespace {
 struct Asked {
   fakes::Tuning tuning;
   std::uint64_t evaluated = 0;
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   std::unique_ptr<RunContext> run;
   std::unique_ptr<Advisor> advisor;
 
@@ -107,7 +107,7 @@ TEST_CASE("what cannot be tried is refused, and the next question has the reason
   // The search knows it by now.
   asked.advisor->refuse(*asked.run->space.index_of(Bindings{{"A", 1}, {"B", 10}}));
   asked.evaluated = 8;
-  record::Record record;
+  store::Record record;
   record.config = {{"A", 5}, {"B", 10}};
   record.samples_ms = {3};
   record.time_ms = measure::summarize(record.samples_ms);
@@ -185,7 +185,7 @@ TEST_CASE("the search tries what the advisor proposes, and its records say so") 
   REQUIRE(result.advisor);
   CHECK(result.advisor->questions == 1);
   std::uint64_t advised = 0;
-  for (const record::Record& record : result.records) advised += record.proposed_by == "advisor";
+  for (const store::Record& record : result.records) advised += record.proposed_by == "advisor";
   CHECK(advised == result.advisor->tried);
   CHECK(result.records.size() == 15);
 }

@@ -250,7 +250,7 @@ TEST_CASE("A tuning that was stopped does not count") {
   Audited t;
   t.begin([](int a) { return 1 + 0.1 * a; });
   REQUIRE(t.tune(0));
-  t.observer.also = [&](const record::Record&) { t.stop = true; };
+  t.observer.also = [&](const store::Record&) { t.stop = true; };
   CHECK_FALSE(t.tune(1));
   CHECK(t.only().repeats.size() == 1);
   CHECK_FALSE(t.compare());

@@ -10,7 +10,7 @@
 #include "core/run/peer_work.hpp"
 
 using namespace xtune::base;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 using namespace xtune::search;
 

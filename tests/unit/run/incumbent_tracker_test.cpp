@@ -4,7 +4,7 @@
 #include "core/run/run_results.hpp"
 
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 
 namespace {

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/record/record_log.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "system/files.hpp"
 #include "unit/record/example_record.hpp"
@@ -12,12 +12,11 @@
 
 using namespace xtune::system;
 using namespace xtune::device;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 using namespace xtune::search;
 using namespace xtune::space;
 using namespace xtune::spec;
-using namespace xtune::store;
 using namespace xtune::target;
 
 using namespace xtune;

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <set>
 
-#include "core/record/best.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record_log.hpp"
 #include "fakes/noisy_bench.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/record/best.hpp"
 #include "core/run/tuner.hpp"
+#include "core/store/best.hpp"
 #include "fakes/fake_clock.hpp"
 #include "fakes/fake_services.hpp"
 #include "system/files.hpp"
@@ -17,12 +17,12 @@
 namespace xtune::fakes {
 
 struct RecordingObserver final : run::TuneObserver {
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   std::vector<std::string> logs, warnings, notes;
   std::uint64_t from_store = 0;
   run::Progress last;
-  std::function<void(const record::Record&)> also;
-  void on_record(const record::Record& record, const std::string& log, bool stored) override {
+  std::function<void(const store::Record&)> also;
+  void on_record(const store::Record& record, const std::string& log, bool stored) override {
     records.push_back(record);
     logs.push_back(log);
     from_store += stored;
@@ -117,7 +117,7 @@ struct Tuning {
   }
   std::map<std::int64_t, Outcome> outcome_by_a(const run::TuneResult& result) const {
     std::map<std::int64_t, Outcome> outcomes;
-    for (const record::Record& record : result.records) outcomes[value(record.config, "A")] = record.outcome;
+    for (const store::Record& record : result.records) outcomes[value(record.config, "A")] = record.outcome;
     return outcomes;
   }
 
@@ -139,7 +139,7 @@ inline run::BenchAnswer measured(double time_ms) {
 }
 
 inline std::int64_t best_a(const run::TuneResult& result) {
-  return Tuning::value(record::best_of(result.all()).value().record->config, "A");
+  return Tuning::value(store::best_of(result.all()).value().record->config, "A");
 }
 
 /// Threads in a block of the job's only kernel.

@@ -1,12 +1,12 @@
 // Tests of finals under other statistics than the median and other objectives than time.
 #include <doctest/doctest.h>
 
-#include "core/record/objective.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/objective.hpp"
+#include "core/store/record_log.hpp"
 #include "fakes/noisy_bench.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 
 namespace {

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/record/best.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record_log.hpp"
 #include "fakes/noisy_bench.hpp"
 #include "tuner_fixture.hpp"
 
 using namespace xtune::base;
 using namespace xtune::measure;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 
 namespace {

@@ -8,10 +8,10 @@
 #include <tuple>
 
 #include "core/build/keys.hpp"
-#include "core/record/best.hpp"
-#include "core/record/record_log.hpp"
 #include "core/run/record_keeper.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/store/best.hpp"
+#include "core/store/record_log.hpp"
 #include "tuner_fixture.hpp"
 
 using namespace xtune::build;
@@ -68,10 +68,10 @@ TEST_CASE("After an update of the driver all is measured again, guided by what w
 TEST_CASE("Records of versions that had no driver in their keys count with the driver that they name") {
   xtune::fakes::Tuning t;
   t.target.device.driver = "13.0 (580.65)";
-  std::vector<xtune::record::Record> records = t.run().records;
+  std::vector<xtune::store::Record> records = t.run().records;
   std::filesystem::remove_all(t.options.store / "records");
-  xtune::record::RecordWriter writer(t.options.store, "sm_90", "k", "before");
-  for (xtune::record::Record& record : records) {
+  xtune::store::RecordWriter writer(t.options.store, "sm_90", "k", "before");
+  for (xtune::store::Record& record : records) {
     std::erase_if(record.key_parts, [](const auto& part) { return part.first == "driver"; });
     CHECK(xtune::build::key_of(record.key_parts) != record.key);
     record.key = xtune::build::key_of(record.key_parts);
@@ -99,15 +99,15 @@ TEST_CASE("What is measured afresh counts, though the store has records of a clo
   CHECK(fresh.from_store == 0);
   REQUIRE(t.observer.warnings.size() == 1);
   CHECK(t.observer.warnings.front().find("4 records are dated in the future, the newest 2023-11-15 22:13:2") == 0);
-  const auto records = xtune::record::read_records(t.options.store, "sm_90", "k").records;
-  CHECK(std::count_if(records.begin(), records.end(), xtune::record::is_first) == 8);
-  const auto best = xtune::record::best_of(records);
+  const auto records = xtune::store::read_records(t.options.store, "sm_90", "k").records;
+  CHECK(std::count_if(records.begin(), records.end(), xtune::store::is_first) == 8);
+  const auto best = xtune::store::best_of(records);
   REQUIRE(best);
   CHECK(best->record->time_ms.median == doctest::Approx(10));
   t.options.fresh = false;
   const xtune::run::TuneResult again = t.run();
   CHECK(again.from_store == 4);
-  for (const xtune::record::Record& record : again.records) CHECK(record.time_ms.median >= 10);
+  for (const xtune::store::Record& record : again.records) CHECK(record.time_ms.median >= 10);
 }
 
 TEST_CASE("Stamps never go back, and follow what is known of their key") {
@@ -196,7 +196,7 @@ TEST_CASE("What timed out answers until its limit is raised, and is tried again 
   };
   const xtune::run::TuneResult first = t.run();
   CHECK(first.counts.at(xtune::Outcome::timed_out) == 1);
-  for (const xtune::record::Record& record : first.records)
+  for (const xtune::store::Record& record : first.records)
     CHECK(record.limit_s == (record.outcome == xtune::Outcome::timed_out ? 5 : 0));
   CHECK(t.run().from_store == 4);
   t.kernel = "compile_timeout_s = 4\n";
@@ -213,7 +213,7 @@ TEST_CASE("What timed out answers until its limit is raised, and is tried again 
 
 TEST_CASE("A limit that is part of the key is not looked at, and records that do not name theirs are tried again") {
   xtune::spec::Spec spec;
-  xtune::record::Record record;
+  xtune::store::Record record;
   record.outcome = xtune::Outcome::timed_out;
   record.stage = "run";
   CHECK(xtune::run::answers_under_limits(record, spec));  // a kernel: [measure] timeout_s

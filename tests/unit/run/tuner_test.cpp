@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "ipc/protocol.hpp"
 #include "tuner_fixture.hpp"
 
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::run;
 using namespace xtune::spec;
 

@@ -17,7 +17,6 @@
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::record;
 using namespace xtune::store;
 
 using namespace xtune;

@@ -9,7 +9,6 @@
 
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::record;
 using namespace xtune::store;
 
 namespace xtune {

@@ -10,8 +10,8 @@
 
 #include <fstream>
 
-#include "core/record/record_check.hpp"
 #include "core/store/database.hpp"
+#include "core/store/record_check.hpp"
 #include "core/store/store_view.hpp"
 #include "fakes/environment_variable.hpp"
 #include "system/files.hpp"
@@ -19,7 +19,6 @@
 
 using namespace xtune::system;
 using namespace xtune::device;
-using namespace xtune::record;
 using namespace xtune::store;
 
 namespace xtune {

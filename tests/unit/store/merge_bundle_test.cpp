@@ -14,9 +14,8 @@
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::record;
-using namespace xtune::resolve;
 using namespace xtune::store;
+using namespace xtune::resolve;
 
 using namespace xtune;
 namespace fs = std::filesystem;

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
-#include "core/record/record.hpp"
-#include "core/record/record_check.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/record.hpp"
+#include "core/store/record_check.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
 #include "system/files.hpp"
@@ -16,9 +16,8 @@
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::record;
-using namespace xtune::resolve;
 using namespace xtune::store;
+using namespace xtune::resolve;
 
 using namespace xtune;
 namespace fs = std::filesystem;

@@ -13,8 +13,8 @@
 #include "base/hash.hpp"
 #include "base/random.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/record_log.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 
@@ -25,9 +25,9 @@ inline std::int64_t pick(base::Random& random, std::initializer_list<std::int64_
 }
 
 /// Few configurations, problems and times, so that keys repeat, times tie and finals meet.
-inline record::Record random_record(base::Random& random) {
+inline store::Record random_record(base::Random& random) {
   const std::int64_t block = pick(random, {16, 32, 64, 128, 256});
-  record::Record record = example_record(block, static_cast<double>(pick(random, {1, 2, 3, 4})) * 0.25, 0.01);
+  store::Record record = example_record(block, static_cast<double>(pick(random, {1, 2, 3, 4})) * 0.25, 0.01);
   record.problem = {{"M", pick(random, {1000, 1024, 2048, 4096, 6000})}, {"N", pick(random, {64, 100, 128})}};
   record.config["SPLIT"] = 0.5 * static_cast<double>(pick(random, {1, 2, 3}));
   record.config["ORDER"] = std::string(random.below(2) ? "row" : "col \"x\"\xc3\xa4");
@@ -54,16 +54,16 @@ inline record::Record random_record(base::Random& random) {
   return record;
 }
 
-inline std::vector<record::Record> random_records(std::uint64_t seed, std::size_t count) {
+inline std::vector<store::Record> random_records(std::uint64_t seed, std::size_t count) {
   base::Random random(seed);
-  std::vector<record::Record> records;
+  std::vector<store::Record> records;
   for (std::size_t i = 0; i < count; ++i) records.push_back(random_record(random));
   return records;
 }
 
 /// One whose key is what its parts make of it.
-inline record::Record sound_record(const std::string& artifact_key, double time_ms = 1) {
-  record::Record record = example_record(64, time_ms);
+inline store::Record sound_record(const std::string& artifact_key, double time_ms = 1) {
+  store::Record record = example_record(64, time_ms);
   record.artifact_key = artifact_key;
   record.key_parts = {{"artifact", artifact_key}, {"problem", resolve::problem_part(record.problem)}};
   record.key = build::key_of(record.key_parts);
@@ -72,11 +72,10 @@ inline record::Record sound_record(const std::string& artifact_key, double time_
 
 /// One record file, for records of any kernel.
 inline std::filesystem::path write_records(const std::filesystem::path& store,
-                                           const std::vector<record::Record>& records,
-                                           const std::string& attempt = "a1", const std::string& arch = "sm_90",
-                                           const std::string& kernel = "gemm") {
-  record::RecordWriter writer(store, arch, kernel, attempt);
-  for (const record::Record& record : records) writer.append(record);
+                                           const std::vector<store::Record>& records, const std::string& attempt = "a1",
+                                           const std::string& arch = "sm_90", const std::string& kernel = "gemm") {
+  store::RecordWriter writer(store, arch, kernel, attempt);
+  for (const store::Record& record : records) writer.append(record);
   return writer.path();
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/record_check.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/record_check.hpp"
 #include "core/store/store_view.hpp"
 #include "core/store/upkeep.hpp"
 #include "system/clock.hpp"
@@ -21,9 +21,8 @@
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::record;
-using namespace xtune::resolve;
 using namespace xtune::store;
+using namespace xtune::resolve;
 
 using namespace xtune;
 namespace fs = std::filesystem;

@@ -8,9 +8,9 @@
 #include <limits>
 #include <thread>
 
-#include "core/record/record_check.hpp"
 #include "core/space/value.hpp"
 #include "core/store/bundle.hpp"
+#include "core/store/record_check.hpp"
 #include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 #include "xtune/error.hpp"
@@ -18,10 +18,9 @@
 using namespace xtune::system;
 using namespace xtune::build;
 using namespace xtune::device;
-using namespace xtune::record;
+using namespace xtune::store;
 using namespace xtune::resolve;
 using namespace xtune::space;
-using namespace xtune::store;
 
 using namespace xtune;
 

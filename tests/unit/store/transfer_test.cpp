@@ -29,7 +29,7 @@ struct Places {
   store::TransferReport pull(const fs::path& into, bool dry_run = false) const {
     return store::pull_store(into, there.string(), *store::open_remote(there.string(), via), dry_run);
   }
-  record::Record record(const std::string& artifact, double time_ms = 1) const {
+  store::Record record(const std::string& artifact, double time_ms = 1) const {
     return sound_record(put_artifact(here, artifact).key, time_ms);
   }
 };
@@ -37,7 +37,7 @@ struct Places {
 void append(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::app) << text; }
 
 /// The lines of one record, as a writer writes them.
-std::string line_of(const record::Record& record) {
+std::string line_of(const store::Record& record) {
   const system::TemporaryDirectory scratch;
   const std::string text = system::read_file(write_records(scratch.path(), {record}));
   return text.substr(text.find('\n') + 1);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/cpu/cpu.hpp"
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 #include "fake_kokkos.hpp"
 #include "support/file_tree.hpp"
 #include "system/files.hpp"
@@ -23,11 +23,11 @@
 namespace xtune::kokkos_tools {
 namespace {
 
-record::RecordSet stored(const std::string& store, const std::string& kernel = "spmv") {
-  return record::read_records(store, cpu::cpu_info().arch, kernel);
+store::RecordSet stored(const std::string& store, const std::string& kernel = "spmv") {
+  return store::read_records(store, cpu::cpu_info().arch, kernel);
 }
 
-std::string part_of(const record::Record& record, const std::string& name) {
+std::string part_of(const store::Record& record, const std::string& name) {
   for (const auto& [key, value] : record.key_parts)
     if (key == name) return value;
   return "none";
@@ -72,12 +72,12 @@ TEST_CASE("kokkos tools: records have device, version, execution space, kernel a
     FakeKernel kernel = team_kernel();
     run_many(kokkos, kernel, 20'000);
   }
-  const record::RecordSet set = stored(tree.path("store"));
+  const store::RecordSet set = stored(tree.path("store"));
   CHECK(set.warnings.empty());
   CHECK(set.records.size() > 10);
   std::size_t defaults = 0, finals = 0;
-  for (const record::Record& each : set.records) {
-    CHECK(record::read_record_line(to_json(each).dump()).kind == record::RecordLine::Kind::record);
+  for (const store::Record& each : set.records) {
+    CHECK(store::read_record_line(to_json(each).dump()).kind == store::RecordLine::Kind::record);
     CHECK(part_of(each, "kokkos") == "5.2.2");
     CHECK(part_of(each, "space") == "OpenMP");
     CHECK(part_of(each, "kernel") == "spmv");
@@ -98,7 +98,7 @@ TEST_CASE("kokkos tools: what was measured before a decision is kept when the ap
     run_many(kokkos, kernel, calls);
     kokkos.tool().finalize();
     std::size_t samples = 0;
-    for (const record::Record& each : stored(tree.path("store " + std::to_string(calls))).records)
+    for (const store::Record& each : stored(tree.path("store " + std::to_string(calls))).records)
       samples += each.samples_ms.size();
     if (calls == 5) CHECK(samples == 3);  // the first call shows the variables, the second one warms up
     CHECK(samples >= static_cast<std::size_t>(calls) / 20);
@@ -115,9 +115,9 @@ TEST_CASE("kokkos tools: a run that was too short for a decision is continued, a
     run_many(kokkos, kernel, 600);
     kokkos.tool().finalize();
   }
-  const record::RecordSet set = stored(tree.path("store"));
-  const record::Record* best = nullptr;
-  for (const record::Record& each : set.records)
+  const store::RecordSet set = stored(tree.path("store"));
+  const store::Record* best = nullptr;
+  for (const store::Record& each : set.records)
     if (each.outcome == Outcome::ok && each.config.at("team_size") != Value("auto") &&
         (!best || each.time_ms.median < best->time_ms.median))
       best = &each;
@@ -165,9 +165,9 @@ TEST_CASE("kokkos tools: ranks share a store, and a killed one loses nothing tha
   for (const pid_t rank : ranks) CHECK(end_of(rank) == 0);
   ::kill(endless, SIGKILL);
   CHECK(end_of(endless) == -SIGKILL);
-  const record::RecordSet set = stored(store);
+  const store::RecordSet set = stored(store);
   std::set<std::string> writers;
-  for (const record::Record& each : set.records) writers.insert(each.attempt);
+  for (const store::Record& each : set.records) writers.insert(each.attempt);
   CHECK(set.warnings.size() <= 1);  // the line that the killed one was writing
   CHECK(writers.size() == 4);
   CHECK(end_of(start_rank(store, 200)) == 0);  // starts from what they found

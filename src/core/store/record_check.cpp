@@ -1,5 +1,5 @@
 // A line with a checksum is as its writer wrote it. A line without one is from an earlier version or another program.
-#include "core/record/record_check.hpp"
+#include "core/store/record_check.hpp"
 
 #include <fmt/core.h>
 
@@ -13,12 +13,12 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
-#include "core/record/record.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/store/record.hpp"
 #include "system/clock.hpp"
 #include "system/subprocess.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 namespace {
 
@@ -271,4 +271,4 @@ std::string FutureRecords::text() const {
                      base::printable(host_, 80));
 }
 
-}  // namespace xtune::record
+}  // namespace xtune::store

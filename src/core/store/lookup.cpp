@@ -1,5 +1,5 @@
 // Looks up the answer for a problem, and lists the records that were skipped.
-#include "core/record/lookup.hpp"
+#include "core/store/lookup.hpp"
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -20,12 +20,12 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/best.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
+#include "core/store/best.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // The driver's part in a key: the only part that lookups may ignore.
 
@@ -454,4 +454,4 @@ const resolve::CandidateResolver& SpecFit::resolver_for(const Record& record) {
   return *resolver;
 }
 
-}  // namespace xtune::record
+}  // namespace xtune::store

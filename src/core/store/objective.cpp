@@ -1,5 +1,5 @@
 // Evaluates objectives over records.
-#include "core/record/objective.hpp"
+#include "core/store/objective.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // Evaluates metric expressions over records.
 
@@ -253,4 +253,4 @@ std::vector<const Record*> answering(const std::vector<Record>& stored, const Bi
   return found;
 }
 
-}  // namespace xtune::record
+}  // namespace xtune::store

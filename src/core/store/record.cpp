@@ -1,5 +1,5 @@
 // The JSON form of a record: one flat object; members with default values are omitted.
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
 #include <fmt/core.h>
 
@@ -14,10 +14,10 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
-#include "core/record/lookup.hpp"
+#include "core/store/lookup.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 namespace {
 
@@ -319,4 +319,4 @@ std::string new_attempt() {
   return fmt::format("{:08x}{:08x}", entropy(), entropy());
 }
 
-}  // namespace xtune::record
+}  // namespace xtune::store

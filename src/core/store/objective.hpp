@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/best.hpp"
-#include "core/record/lookup.hpp"
-#include "core/record/record.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/best.hpp"
+#include "core/store/lookup.hpp"
+#include "core/store/record.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // The metrics of a spec, and the other names that expressions may use for a measured configuration.
 
@@ -100,4 +100,4 @@ std::vector<const Record*> answering(const std::vector<Record>& stored, const Bi
                                      const device::DeviceInfo& device, const LookupRules& rules,
                                      KeyFit worst = KeyFit::holds);
 
-}  // namespace xtune::record
+}  // namespace xtune::store

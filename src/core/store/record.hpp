@@ -16,7 +16,7 @@
 #include "core/validate/compare.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 /// The resources of one of several kernels that a configuration launches.
 struct StepUsage {
@@ -147,4 +147,4 @@ using space::value_from_json;
 /// 16 hex digits that are unique among all runs on all machines: the id of the run in its records.
 std::string new_attempt();
 
-}  // namespace xtune::record
+}  // namespace xtune::store

@@ -1,5 +1,5 @@
 // Queries over records: which is fastest.
-#include "core/record/best.hpp"
+#include "core/store/best.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "core/measure/noise_guard.hpp"
 #include "core/space/value.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // Evaluates the criterion that ranks records.
 
@@ -302,4 +302,4 @@ std::vector<const Record*> ranked(const std::vector<const Record*>& records, con
   return rank_records<RecordAccess>(records, RecordRules{criterion}).order;
 }
 
-}  // namespace xtune::record
+}  // namespace xtune::store

@@ -17,13 +17,13 @@
 #include "core/build/cache.hpp"
 #include "core/build/keys.hpp"
 #include "core/device/device_info.hpp"
-#include "core/record/best.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
+#include "core/store/best.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // How well a stored record's key matches the key of a measurement today.
 
@@ -232,4 +232,4 @@ class SpecFit {
   std::map<std::string, std::unique_ptr<resolve::CandidateResolver>> resolvers_;  ///< by problem and device
 };
 
-}  // namespace xtune::record
+}  // namespace xtune::store

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // Checks that a record's line proves about itself: by its checksum, or else by members that follow from each other.
 
@@ -76,4 +76,4 @@ class FutureRecords {
   std::string host_;
 };
 
-}  // namespace xtune::record
+}  // namespace xtune::store

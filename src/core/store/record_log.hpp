@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/record/record.hpp"
+#include "core/store/record.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // Reads the lines of a file, or of a part of it, through a buffer: files of any size in little memory.
 
@@ -154,4 +154,4 @@ RecordSet parse_records(const std::string& name, std::string_view text);
 /// Architectures that have records of this kernel, sorted; without those whose name path_component had to shorten.
 std::vector<std::string> recorded_archs(const std::filesystem::path& store, const std::string& kernel);
 
-}  // namespace xtune::record
+}  // namespace xtune::store

@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "core/measure/finals.hpp"
-#include "core/record/record.hpp"
 #include "core/space/value.hpp"
+#include "core/store/record.hpp"
 #include "xtune/outcome.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // The order of records, defined once: for whole records in memory and for the entries of a StoreView.
 
@@ -473,4 +473,4 @@ std::vector<const Record*> ranked(std::vector<Record>&& records, const Criterion
 /// Whether it is the same kind of device through the same backend: records must agree in this to be an exact answer.
 bool same_device(const device::DeviceInfo& a, const device::DeviceInfo& b);
 
-}  // namespace xtune::record
+}  // namespace xtune::store

@@ -1,5 +1,5 @@
 // Writes and reads record files. The format's guarantees (one writer, one write per line) are implemented here.
-#include "core/record/record_log.hpp"
+#include "core/store/record_log.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -15,14 +15,14 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
-#include "core/record/record_check.hpp"
+#include "core/store/record_check.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
 #include "system/trust.hpp"
 #include "xtune/error.hpp"
 #include "xtune/version.hpp"
 
-namespace xtune::record {
+namespace xtune::store {
 
 // Reads with pread in steps that fit in the processor's cache; a line that a step divides is moved to the front.
 
@@ -539,4 +539,4 @@ std::vector<std::string> recorded_archs(const fs::path& store, const std::string
   return archs;
 }
 
-}  // namespace xtune::record
+}  // namespace xtune::store
