@@ -68,8 +68,8 @@ const Recording& choose_recording(const std::vector<Recording>& recordings, cons
   return *fitting[static_cast<std::size_t>(device)];
 }
 
-target::Target target_of(const Recording& recording) {
-  target::Target target;
+run::Target target_of(const Recording& recording) {
+  run::Target target;
   target.device = recording.device;
   target.device.backend = "replay";
   target.device.index = 0;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/run/services.hpp"
+#include "core/run/target.hpp"
 #include "core/spec/spec.hpp"
-#include "core/target/target.hpp"
 #include "lab/recording.hpp"
 #include "system/clock.hpp"
 #include "system/event_loop.hpp"
@@ -28,7 +28,7 @@ const Recording& choose_recording(const std::vector<Recording>& recordings, cons
 
 /// The recorded device under the backend "replay", whose records do not count as measurements. Its toolchain is the
 /// recording's name and a digest of its contents, so that records of different recordings are distinguished.
-target::Target target_of(const Recording& recording);
+run::Target target_of(const Recording& recording);
 
 /// Makes every parameter a compile-time one, so that each configuration has its own artifact, by which it is found.
 /// Removes the reference and the commands of a program, as nothing is computed. Switches off race and finals, as a

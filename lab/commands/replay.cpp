@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/run/tuner.hpp"
-#include "ipc/pool.hpp"
 #include "lab/commands/commands.hpp"
+#include "worker/ipc/pool.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 /// reproducible.
 std::size_t replay_jobs(const std::string& given) {
   const char* const variable = std::getenv("XTUNE_JOBS");
-  return !given.empty() || (variable && *variable) ? ipc::job_count(given) : 8;
+  return !given.empty() || (variable && *variable) ? worker::job_count(given) : 8;
 }
 
 class RecordedCase final : public ReplayedCase {

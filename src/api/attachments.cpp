@@ -18,8 +18,8 @@
 #include "core/resolve/resolve.hpp"
 #include "core/validate/npy.hpp"
 #include "dispatch/kernel_state.hpp"
-#include "ipc/protocol.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -71,7 +71,7 @@ void CheckedBenchService::bench(const run::BenchJob& job, double timeout_s, Call
 void CheckedBenchService::measure_rounds(const run::RoundsJob& job, double timeout_s, RoundsCallback callback) {
   service_.measure_rounds(job, timeout_s, [this, job, callback = std::move(callback)](run::RoundsAnswer answer) {
     for (std::size_t i = 0; answer.outcome == Outcome::ok && i < job.jobs.size(); ++i) {
-      answer.message = late_complaint(job.jobs[i], ipc::launch_of_round(i));
+      answer.message = late_complaint(job.jobs[i], worker::launch_of_round(i));
       if (answer.message.empty()) continue;
       answer.outcome = Outcome::wrong_result;
       answer.failed = i;
@@ -93,7 +93,7 @@ std::string CheckedBenchService::complaint(const run::BenchJob& job, const std::
   for (std::size_t i = 0; i < check_.buffers.size(); ++i) {
     const validate::ArgumentLayout& layout = check_.buffers[i].layout;
     if (layout.role == spec::ArgRole::in) continue;
-    const std::filesystem::path path = ipc::output_path(folder_, launch, i);
+    const std::filesystem::path path = worker::output_path(folder_, launch, i);
     contents[i] = system::read_file(path, layout.bytes());
     if (contents[i].size() != layout.bytes())
       throw Error(ErrorKind::io, path.string() + " is not as long as the output; was it changed?");
@@ -117,7 +117,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 
 /// Of the buffers, then of the constants. Shapes use only problem and device, so any configuration serves.
 std::vector<validate::ArgumentLayout> layouts_of(const spec::Spec& spec, const Bindings& problem,
-                                                 const target::Target& target) {
+                                                 const run::Target& target) {
   const space::Space space =
       space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
   const resolve::CandidateResolver resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain,
@@ -270,17 +270,17 @@ std::string leave_expected(const Expected& expected, const std::vector<PreparedB
   for (const auto& [place, data] : by_place) {
     const validate::ArgumentLayout& layout = buffers[place].layout;
     check_fits(layout, data->host().size(), data->dtype(), "what the reference expects of");
-    system::write_file_atomically(ipc::expected_path(scratch, place), as_text(data->host()));
+    system::write_file_atomically(worker::expected_path(scratch, place), as_text(data->host()));
     digests += layout.name + " " + base::sha256(as_text(data->host())) + "\n";
   }
-  system::write_file_atomically(ipc::expected_complete_path(scratch), "");
+  system::write_file_atomically(worker::expected_complete_path(scratch), "");
   return base::sha256(digests);
 }
 
 }  // namespace
 
 OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const Bindings& problem,
-                                const target::Target& target, const std::filesystem::path& scratch,
+                                const run::Target& target, const std::filesystem::path& scratch,
                                 std::uint64_t max_copy_bytes) {
   const detail::TunableState& state = Access::state(tunable);
   OutputCheck check;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/spec/spec.hpp"
-#include "core/target/target.hpp"
-#include "ipc/services.hpp"
+#include "worker/ipc/services.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/data.hpp"
 #include "xtune/tunable.hpp"
 
@@ -57,7 +57,7 @@ class CheckedBenchService final : public run::BenchService {
 /// cannot be read, for device pointers with more than max_copy_bytes, and for a reference that throws or does not match
 /// the outputs.
 OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const Bindings& problem,
-                                const target::Target& target, const std::filesystem::path& scratch,
+                                const run::Target& target, const std::filesystem::path& scratch,
                                 std::uint64_t max_copy_bytes);
 
 }  // namespace xtune

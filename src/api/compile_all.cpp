@@ -20,10 +20,10 @@
 #include "core/spec/spec.hpp"
 #include "dispatch/builder.hpp"
 #include "dispatch/kernel_state.hpp"
-#include "ipc/pool.hpp"
-#include "ipc/services.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/pool.hpp"
+#include "worker/ipc/services.hpp"
 #include "xtune/error.hpp"
 #include "xtune/kernel.hpp"
 #include "xtune/tune.hpp"
@@ -45,25 +45,25 @@ namespace {
 
 /// The target of the compilation.
 struct Setting {
-  target::Target target;
+  run::Target target;
   spec::Spec spec;
   Bindings problem;
   space::Space space;
 };
 
-target::Target target_of(const CompileSettings& settings) {
+run::Target target_of(const CompileSettings& settings) {
   check_jobs(settings.jobs);
   find_worker_program();
-  target::TargetOptions options;
+  worker::TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
   options.compiler = settings.compiler;
   options.arch = settings.arch;
-  options.need = target::TargetNeed::compiler;
-  return target::choose_target(options);
+  options.need = worker::TargetNeed::compiler;
+  return worker::choose_target(options);
 }
 
 Setting prepare(const Tunable& tunable, const CompileSettings& settings) {
-  target::Target target = target_of(settings);
+  run::Target target = target_of(settings);
   spec::Spec spec = spec_of(tunable, target.backend.name);
   Bindings problem = choose_problem(spec, settings.problem);
   const Bindings facts = device::device_facts(target.device);
@@ -97,7 +97,7 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
                                             setting.target.arch, setting.target.backend.toolchain, false,
                                             system::chosen_store(settings.store));
   StoppableLoop stoppable(settings.stop, settings.poll);
-  ipc::JobWorkers workers(stoppable.loop(), jobs);
+  worker::JobWorkers workers(stoppable.loop(), jobs);
   run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,
                           system::chosen_store(settings.store), stoppable.loop(), workers.compiler());
   std::vector<run::SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
@@ -141,7 +141,7 @@ std::vector<CompiledConfig> compile_all(const Tunable& tunable, const std::vecto
   const Setting setting = prepare(tunable, settings);
   // Only for its errors; configurations that are merely not valid get their own rows.
   choose_configs(setting.space, configs, [](const std::string&) {});
-  return compile(setting, settings, settings.jobs > 0 ? settings.jobs : ipc::job_count(), configs);
+  return compile(setting, settings, settings.jobs > 0 ? settings.jobs : worker::job_count(), configs);
 } catch (const Error& error) {
   if (error.kind() != ErrorKind::interrupted || !settings.stop.stop_requested()) throw;
   return {};

@@ -171,7 +171,7 @@ void FunctionCompiler::deliver() {
     if (--pending_ == 0) wake_->keep_loop(false);
     if (task.interruption) std::rethrow_exception(task.interruption);
     if (task.answer.outcome == Outcome::ok && prepared_.insert(task.job.key).second)
-      build::ArtifactCache(ipc::scratch_cache(task.job.scratch)).insert(task.answer.artifact, task.job.request);
+      build::ArtifactCache(worker::scratch_cache(task.job.scratch)).insert(task.answer.artifact, task.job.request);
     task.callback(std::move(task.answer));
   }
 }

@@ -17,8 +17,8 @@
 #include "core/device/device_info.hpp"
 #include "core/measure/device.hpp"
 #include "core/space/space.hpp"
-#include "ipc/services.hpp"
 #include "system/event_loop.hpp"
+#include "worker/ipc/services.hpp"
 #include "xtune/value.hpp"
 
 namespace xtune {

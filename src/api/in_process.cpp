@@ -61,7 +61,7 @@ void InProcessBenchService::later(Answer (worker::BenchSession::*measure)(const 
     try {
       answer = (session().*measure)(job);
       lost_ = answer.outcome == Outcome::crashed;
-    } catch (const ipc::MissingArtifact& missing) {
+    } catch (const worker::MissingArtifact& missing) {
       answer.outcome = Outcome::crashed;
       answer.missing_artifact = missing.key();
     }

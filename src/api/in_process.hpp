@@ -11,8 +11,8 @@
 
 #include "backends/runtime.hpp"
 #include "core/measure/device.hpp"
-#include "ipc/services.hpp"
 #include "worker/bench_session.hpp"
+#include "worker/ipc/services.hpp"
 
 namespace xtune {
 

@@ -4,12 +4,12 @@
 #include "api/workers.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/search/strategy.hpp"
-#include "core/target/inventory.hpp"
+#include "worker/ipc/inventory.hpp"
 
 namespace xtune {
 namespace {
 
-std::vector<AvailableDevice> devices_of(const target::BackendState& state) {
+std::vector<AvailableDevice> devices_of(const run::BackendState& state) {
   std::vector<AvailableDevice> devices;
   for (const device::DeviceInfo& device : state.devices)
     devices.push_back({device.backend, device.index, device.name, device.vendor, device.arch, device.driver,
@@ -23,7 +23,7 @@ std::vector<AvailableBackend> backends() {
   find_worker_program();
   std::vector<AvailableBackend> all;
   for (const std::string& name : device::backend_names()) {
-    const target::BackendState state = target::find_backend(name, true);
+    const run::BackendState state = worker::find_backend(name, true);
     all.push_back({state.name, devices_of(state), state.device_reason, state.toolchain, state.toolchain_reason});
   }
   return all;
@@ -34,7 +34,7 @@ std::vector<AvailableDevice> devices(const std::string& backend) {
   find_worker_program();
   std::vector<AvailableDevice> all;
   for (const std::string& name : names) {
-    const std::vector<AvailableDevice> devices = devices_of(target::find_devices(name));
+    const std::vector<AvailableDevice> devices = devices_of(worker::find_devices(name));
     all.insert(all.end(), devices.begin(), devices.end());
   }
   return all;

@@ -59,8 +59,8 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
   parts.open_toolchain = [name, compiler = settings.compiler,
                           timeout_s = parts.spec.kernel.compile_timeout_s](const std::string& arch) {
     find_worker_program();
-    target::BackendState state = target::find_backend(name, false);
-    target::select_compiler(state, compiler, arch);
+    run::BackendState state = worker::find_backend(name, false);
+    worker::select_compiler(state, compiler, arch);
     return make_worker_toolchain(std::move(state), timeout_s);
   };
   parts.narrow = [kept](spec::Spec& spec, const Bindings& problem, const Bindings& facts) {

@@ -11,10 +11,10 @@
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 #include "core/model/rank.hpp"
-#include "core/target/target.hpp"
 #include "dispatch/selector.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -24,10 +24,10 @@ namespace {
 device::DeviceInfo device_for(const std::string& arch, const std::string& backend) {
   if (arch.empty()) {
     find_worker_program();
-    target::TargetOptions options;
+    worker::TargetOptions options;
     options.backend = backend;
     try {
-      return target::choose_target(options).device;
+      return worker::choose_target(options).device;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unavailable) throw;
       throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here by settings.arch");

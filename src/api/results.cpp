@@ -13,8 +13,8 @@
 #include "core/spec/template_text.hpp"
 #include "core/store/objective.hpp"
 #include "dispatch/arguments.hpp"
-#include "ipc/protocol.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -121,7 +121,7 @@ Measurement measurement_of(const spec::Spec& spec, const store::Record& record, 
   return measurement;
 }
 
-Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const target::Target& target,
+Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const run::Target& target,
                  const std::set<std::string>& attempts) {
   Result result;
   result.kernel_name = spec.kernel.name;
@@ -149,7 +149,7 @@ Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const tar
 std::optional<build::Artifact> artifact_of(const std::string& key, const std::filesystem::path& store,
                                            const std::filesystem::path& scratch) {
   if (auto artifact = build::ArtifactCache(store).find(key)) return artifact;
-  return build::ArtifactCache(ipc::scratch_cache(scratch)).find(key);
+  return build::ArtifactCache(worker::scratch_cache(scratch)).find(key);
 }
 
 namespace {
@@ -157,7 +157,7 @@ namespace {
 /// Compiles an artifact again that `store gc` has removed since it was measured, or before a run that the store
 /// answered.
 std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
-                                              const space::Config& config, const target::Target& target) {
+                                              const space::Config& config, const run::Target& target) {
   try {
     return make_worker_toolchain(target.backend, spec.kernel.compile_timeout_s)
         ->compile(resolver.compile_request(config));
@@ -169,7 +169,7 @@ std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const reso
 
 }  // namespace
 
-std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const target::Target& target,
+std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const run::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch) {
   if (!result.winner) return std::nullopt;
   // The launch depends only on the winner's values, so a space with any one configuration will do.
@@ -184,7 +184,7 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
   if (!artifact) return std::nullopt;
   const device::LaunchPlan plan = resolver.launch(config);
   WinningKernel kernel;
-  for (const std::filesystem::path& place : {store, ipc::scratch_cache(scratch)}) {
+  for (const std::filesystem::path& place : {store, worker::scratch_cache(scratch)}) {
     try {
       kernel.source = system::read_file(build::ArtifactCache(place).source_path(result.winner->artifact_key));
       break;

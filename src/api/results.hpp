@@ -49,7 +49,7 @@ Measurement measurement_of(const spec::Spec& spec, const store::Record& record, 
 Resources resources_of(const build::ResourceUsage& usage, std::optional<std::int64_t> shared_bytes);
 
 /// Everything except the binary.
-Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const target::Target& target,
+Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const run::Target& target,
                  const std::set<std::string>& attempts);
 
 /// From the store, or from the run's scratch directory, which is used if the store cannot be written; nullopt if
@@ -58,7 +58,7 @@ std::optional<build::Artifact> artifact_of(const std::string& key, const std::fi
                                            const std::filesystem::path& scratch);
 
 /// The winner's binary and source; nullopt if there is no such artifact.
-std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const target::Target& target,
+std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const run::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch);
 
 /// best_config.json: the facts about the winner, which must exist, for an application.

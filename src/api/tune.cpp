@@ -26,12 +26,12 @@
 #include "core/spec/spec.hpp"
 #include "core/store/objective.hpp"
 #include "core/store/record_log.hpp"
-#include "core/target/target.hpp"
 #include "dispatch/kernel_state.hpp"
-#include "ipc/pool.hpp"
-#include "ipc/services.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/pool.hpp"
+#include "worker/ipc/services.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -99,23 +99,23 @@ run::TuningJob job_of(const TuneSettings& settings) {
   return {std::move(options), settings.keep ? system::Kept::all : system::Kept::nothing};
 }
 
-target::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
+run::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
   check(settings);
   find_worker_program();
   system::remove_abandoned_temporaries();
-  target::TargetOptions options;
+  worker::TargetOptions options;
   options.backend = settings.backend.empty() ? "auto" : settings.backend;
   options.compiler = settings.compiler;
   options.devices = settings.devices;
   if (Access::state(tunable).function) {
-    target::Target target = target::choose_target(spec_of(tunable), options);
+    run::Target target = worker::choose_target(spec_of(tunable), options);
     target.further.clear();  // it runs in this process
     return target;
   }
-  target::Target target = target::choose_target(options);
+  run::Target target = worker::choose_target(options);
   if (settings.isolation == Isolation::in_process) {
     const auto current = settings.devices.empty() ? current_device(target.backend.name) : std::nullopt;
-    if (current) target.device = target::choose_devices(target.backend, {*current}).front();
+    if (current) target.device = worker::choose_devices(target.backend, {*current}).front();
     target.further.clear();
   }
   return target;
@@ -302,8 +302,8 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
   options.only = std::move(only);
   system::EventLoop& loop = stoppable_.loop();
-  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : ipc::job_count();
-  ipc::JobWorkers workers(loop, jobs);
+  const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : worker::job_count();
+  worker::JobWorkers workers(loop, jobs);
   std::optional<FunctionCompiler> preparing;
   std::optional<InProcessBenchService> in_process;
   if (function) {

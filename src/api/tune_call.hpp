@@ -46,7 +46,7 @@ class TuneCall {
   const Tunable& tunable_;
   const TuneSettings& settings_;
   run::TuningJob job_;
-  const target::Target target_;
+  const run::Target target_;
   spec::Spec base_;
   StoppableLoop stoppable_;
 };

@@ -15,9 +15,9 @@
 #include "base/hash.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/manifest.hpp"
-#include "core/target/target.hpp"
-#include "ipc/services.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/services.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -47,7 +47,7 @@ void find_worker_program() {
                   std::string("XTUNE_PROGRAM=") + given +
                       ": is not an executable file; it names the xtune program, which the library "
                       "starts to compile and to measure");
-    return target::set_worker_program(system::absolute_path(given));
+    return worker::set_worker_program(system::absolute_path(given));
   }
   std::vector<std::filesystem::path> places;
   if (const std::filesystem::path folder = own_folder(); !folder.empty())
@@ -60,7 +60,7 @@ void find_worker_program() {
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   for (const std::filesystem::path& place : places)
-    if (is_program(place)) return target::set_worker_program(system::absolute_path(place).lexically_normal());
+    if (is_program(place)) return worker::set_worker_program(system::absolute_path(place).lexically_normal());
   throw Error(ErrorKind::unavailable,
               "the xtune program, which the library starts to compile and to measure, is not at " +
                   places.front().lexically_normal().string() +
@@ -71,7 +71,7 @@ namespace {
 
 class WorkerToolchain final : public build::Toolchain {
  public:
-  WorkerToolchain(target::BackendState state, double timeout_s) : state_(std::move(state)), timeout_s_(timeout_s) {}
+  WorkerToolchain(run::BackendState state, double timeout_s) : state_(std::move(state)), timeout_s_(timeout_s) {}
 
   std::string fingerprint() override { return state_.toolchain; }
   bool lists_files() override { return true; }
@@ -82,7 +82,7 @@ class WorkerToolchain final : public build::Toolchain {
     const std::string key = base::sha256("this request");  // the only key in the cache
     std::optional<run::CompileAnswer> answer;
     system::EventLoop loop;
-    ipc::JobWorkers workers(loop, 1);
+    worker::JobWorkers workers(loop, 1);
     workers.compiler().compile({state_.name, cache.path(), key, request}, timeout_s_,
                                [&](run::CompileAnswer given) { answer = std::move(given); });
     loop.run_until([&] { return answer.has_value(); });
@@ -113,13 +113,13 @@ class WorkerToolchain final : public build::Toolchain {
     return read;
   }
 
-  const target::BackendState state_;
+  const run::BackendState state_;
   const double timeout_s_;
 };
 
 }  // namespace
 
-std::unique_ptr<build::Toolchain> make_worker_toolchain(target::BackendState backend, double timeout_s) {
+std::unique_ptr<build::Toolchain> make_worker_toolchain(run::BackendState backend, double timeout_s) {
   if (backend.toolchain.empty())
     throw Error(ErrorKind::unavailable,
                 "backend " + backend.name + " has no compiler here: " + backend.toolchain_reason);

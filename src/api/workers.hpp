@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/build/artifact.hpp"
-#include "core/target/inventory.hpp"
+#include "worker/ipc/inventory.hpp"
 
 namespace xtune {
 
@@ -15,6 +15,6 @@ void find_worker_program();
 
 /// With the compiler that is selected in `backend`. Starts a worker for each compilation; requires find_worker_program.
 /// timeout_s: for one compilation. Throws Error(unavailable) if the backend has no compiler.
-std::unique_ptr<build::Toolchain> make_worker_toolchain(target::BackendState backend, double timeout_s);
+std::unique_ptr<build::Toolchain> make_worker_toolchain(run::BackendState backend, double timeout_s);
 
 }  // namespace xtune

@@ -7,11 +7,11 @@
 #include "core/run/audit.hpp"
 #include "core/run/job.hpp"
 #include "core/run/tuner.hpp"
-#include "ipc/pool.hpp"
-#include "ipc/services.hpp"
 #include "report/text/audit_report.hpp"
 #include "report/text/run_report.hpp"
 #include "system/clock.hpp"
+#include "worker/ipc/pool.hpp"
+#include "worker/ipc/services.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -29,7 +29,7 @@ class AuditBench {
   virtual ~AuditBench() = default;
   virtual spec::Spec spec() = 0;
   /// Calls work(target, services) for one case.
-  using Work = std::function<bool(const target::Target&, const run::TuneServices&)>;
+  using Work = std::function<bool(const run::Target&, const run::TuneServices&)>;
   virtual bool with(const Bindings& problem, const std::atomic<bool>& stop, const Work& work) = 0;
   virtual std::string device_name() const = 0;
 };
@@ -39,8 +39,8 @@ class DeviceBench final : public AuditBench {
   DeviceBench(const AuditOptions& options, system::EventLoop& loop)
       : options_(options),
         loop_(loop),
-        target_(target_for(options.path, options.common, target::TargetNeed::device)),
-        workers_(loop, ipc::job_count(options.common.jobs), ipc::JobWorkers::Orphans::kill) {
+        target_(target_for(options.path, options.common, worker::TargetNeed::device)),
+        workers_(loop, worker::job_count(options.common.jobs), worker::JobWorkers::Orphans::kill) {
     workers_.add_benches(target_, false);
   }
   spec::Spec spec() override {
@@ -57,8 +57,8 @@ class DeviceBench final : public AuditBench {
  private:
   const AuditOptions& options_;
   system::EventLoop& loop_;
-  const target::Target target_;
-  ipc::JobWorkers workers_;
+  const run::Target target_;
+  worker::JobWorkers workers_;
 };
 
 class ReplayBench final : public AuditBench {
@@ -101,10 +101,9 @@ class AuditRun {
     for (std::uint64_t repeat = 0; repeat < options_.repeats && tune_all(repeat); ++repeat) tell_rest(repeat);
     run::find_neighbours(audit_->spec(), audit_->cases());
     for (std::size_t i = 0; i < audit_->cases().size() && !stop_; ++i)
-      bench_->with(audit_->spec().cases[i], stop_,
-                   [&](const target::Target& target, const run::TuneServices& services) {
-                     return audit_->compare(i, target, services, *observer_);
-                   });
+      bench_->with(audit_->spec().cases[i], stop_, [&](const run::Target& target, const run::TuneServices& services) {
+        return audit_->compare(i, target, services, *observer_);
+      });
     printer.add([this] { return json(); }, [this] { print_text(); });
     if (stop_) tell("xtune: interrupted; the report is of complete tunings, and has no regrets\n");
     return stop_ ? static_cast<int>(interrupted) : judge();
@@ -126,7 +125,7 @@ class AuditRun {
     const std::int64_t start_ns = system::awake_clock().now_ns();
     for (std::size_t i = 0; i < spec().cases.size(); ++i) {
       const bool kept =
-          bench_->with(spec().cases[i], stop_, [&](const target::Target& target, const run::TuneServices& services) {
+          bench_->with(spec().cases[i], stop_, [&](const run::Target& target, const run::TuneServices& services) {
             return audit_->tune(i, repeat, target, services, *observer_);
           });
       if (!kept) return false;

@@ -76,7 +76,7 @@ std::vector<const store::Record*> pointers_to(const std::vector<store::Record>& 
 /// [objective] across: the stored configuration for all cases together.
 class AcrossAnswer {
  public:
-  AcrossAnswer(const spec::Spec& spec, const target::Target& target, const store::StoreView& stored,
+  AcrossAnswer(const spec::Spec& spec, const run::Target& target, const store::StoreView& stored,
                const std::filesystem::path& store)
       : spec_(spec) {
     std::vector<std::unique_ptr<store::SpecFit>> fits;
@@ -124,7 +124,7 @@ class AcrossAnswer {
 
 /// The values of the best share of the stored configurations for exactly this problem: of today's key if there are any,
 /// else of earlier ones.
-store::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+store::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
                                const StoredAnswers& stored, store::SpecFit& fit, double share) {
   const store::Criterion criterion = stored.criterion(problem);
   store::TopValues top;
@@ -155,7 +155,7 @@ int print_best(BestOptions& given) {
   const CommonOptions& options = given.common;
   const std::string& path = given.path;
   const system::RememberNothing writes_nothing(!given.frozen.empty());
-  const target::Target target = target_for(path, options, target::TargetNeed::device_or_named);
+  const run::Target target = target_for(path, options, worker::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(path, options, target);
   const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;
   const std::shared_ptr<const store::Bundle> bundle = dispatch::open_bundle(given.frozen, spec.kernel.name);

@@ -6,9 +6,9 @@
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/run/check_spec.hpp"
-#include "core/target/target.hpp"
 #include "dispatch/selector.hpp"
 #include "report/text/run_report.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune::cli {
 
@@ -40,7 +40,7 @@ bool wants_replay(const std::string& path, const CommonOptions& options, const s
   return !recording.empty() || (options.backend == "auto" && read_spec(path, options, "").replays());
 }
 
-target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions options) {
+worker::TargetOptions for_kernel(const spec::Spec& spec, worker::TargetOptions options) {
   if (spec.for_kokkos() && options.backend == "auto") options.backend = spec.kernel.backend;
   if (spec.for_kokkos() && options.backend != spec.kernel.backend)
     throw bad_argument(
@@ -54,23 +54,23 @@ target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions o
   return options;
 }
 
-target::Target target_for(const std::string& path, const CommonOptions& options, target::TargetNeed need) {
+run::Target target_for(const std::string& path, const CommonOptions& options, worker::TargetNeed need) {
   return target_for(path, options, options.target_options(need));
 }
 
-target::Target target_for(const std::string& path, const CommonOptions& options,
-                          const target::TargetOptions& target_options) {
+run::Target target_for(const std::string& path, const CommonOptions& options,
+                       const worker::TargetOptions& target_options) {
   // An unknown backend is reported before other errors.
   device::backends_for(target_options.backend);
   const spec::Spec spec = read_spec(path, options, "");
-  target::Target target = target::choose_target(spec, for_kernel(spec, target_options));
+  run::Target target = worker::choose_target(spec, for_kernel(spec, target_options));
   if (target.assumed_arch)
     tell("note: no {} device here: taken for {}, its compiler's default (--arch names another)\n", target.backend.name,
          target.arch);
   return target;
 }
 
-spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const target::Target& target) {
+spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const run::Target& target) {
   spec::Spec spec = read_spec(path, options, target.backend.name);
   tell_notes(spec);
   return spec;
@@ -92,7 +92,7 @@ void require_sanitizable(const device::DeviceInfo& device) {
               "--sanitize works with --backend host: AddressSanitizer cannot see a GPU's memory");
 }
 
-void tell_no_gpu(const target::Target& target, const std::string& work) {
+void tell_no_gpu(const run::Target& target, const std::string& work) {
   if (!target.no_gpu.empty()) tell("note: {}: {} on the CPU\n", target.no_gpu, work);
 }
 
@@ -100,17 +100,16 @@ void tell_notes(const spec::Spec& spec) {
   for (const std::string& note : spec.notes) tell("{}\n", note);
 }
 
-space::Space space_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target) {
+space::Space space_of(const spec::Spec& spec, const Bindings& problem, const run::Target& target) {
   return spec::make_space(spec, problem, device::device_facts(target.device));
 }
 
 resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                                       const target::Target& target, const std::filesystem::path& store,
-                                       bool sanitize) {
+                                       const run::Target& target, const std::filesystem::path& store, bool sanitize) {
   return {spec, space, problem, target.device, target.arch, target.backend.toolchain, sanitize, store};
 }
 
-store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
                       const std::filesystem::path& store,
                       std::function<build::Manifest(const std::string& artifact_key)> manifest_of) {
   return {spec, problem, target.device, target.arch, target.backend.toolchain, store, std::move(manifest_of)};
@@ -122,7 +121,7 @@ std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& probl
   return configs.empty() ? std::nullopt : std::optional(space.named(configs.front()));
 }
 
-StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
+StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const run::Target& target,
                              const store::Bundle* bundle)
     : spec_(spec), target_(target), view_([&] {
         if (std::error_code ignored; !bundle && !std::filesystem::exists(options.store_path(), ignored))

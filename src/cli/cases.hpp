@@ -27,29 +27,29 @@ namespace xtune::cli {
 spec::Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend);
 /// The options with the backend of the spec's kernel, if it is only for one. Throws Error(invalid_argument) if another
 /// one is requested, or a Kokkos backend for another kernel.
-target::TargetOptions for_kernel(const spec::Spec& spec, target::TargetOptions options);
+worker::TargetOptions for_kernel(const spec::Spec& spec, worker::TargetOptions options);
 /// choose_target for the kernel or the program of this spec; if neither a device nor --arch determines the
 /// architecture, prints the chosen one to stderr.
-target::Target target_for(const std::string& path, const CommonOptions& options,
-                          const target::TargetOptions& target_options);
-target::Target target_for(const std::string& path, const CommonOptions& options, target::TargetNeed need);
+run::Target target_for(const std::string& path, const CommonOptions& options,
+                       const worker::TargetOptions& target_options);
+run::Target target_for(const std::string& path, const CommonOptions& options, worker::TargetNeed need);
 /// Loads the spec with the overlay of the target's backend; prints its notes to stderr.
-spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const target::Target& target);
+spec::Spec load_spec_for(const std::string& path, const CommonOptions& options, const run::Target& target);
 /// Throws Error(invalid_spec) for a spec without a kernel. work: "tune".
 void require_more_than_space(const std::string& path, const spec::Spec& spec, const std::string& work);
 /// For --sanitize. Throws Error(unsupported) for GPUs, whose kernels are not instrumented.
 void require_sanitizable(const device::DeviceInfo& device);
 /// Prints why a command uses the CPU, if the user did not choose it. work: "tuning".
-void tell_no_gpu(const target::Target& target, const std::string& work);
+void tell_no_gpu(const run::Target& target, const std::string& work);
 void tell_notes(const spec::Spec& spec);  ///< prints the changes by its overlays and -D
 
 // One case on a device.
-space::Space space_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target);
+space::Space space_of(const spec::Spec& spec, const Bindings& problem, const run::Target& target);
 resolve::CandidateResolver resolver_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                                       const target::Target& target, const std::filesystem::path& store,
+                                       const run::Target& target, const std::filesystem::path& store,
                                        bool sanitize = false);
 /// manifest_of: as for SpecFit.
-store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
+store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
                       const std::filesystem::path& store,
                       std::function<build::Manifest(const std::string& artifact_key)> manifest_of = {});
 
@@ -61,7 +61,7 @@ class StoredAnswers {
  public:
   /// Prints damage and a missing store to standard error. spec and target must outlive it. bundle: its records are read
   /// instead of the store's.
-  StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const target::Target& target,
+  StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const run::Target& target,
                 const store::Bundle* bundle = nullptr);
 
   store::LookupResult look_up(const Bindings& problem, store::SpecFit& fit) const;
@@ -71,7 +71,7 @@ class StoredAnswers {
 
  private:
   const spec::Spec& spec_;
-  const target::Target& target_;
+  const run::Target& target_;
   store::StoreView view_;
 };
 
@@ -79,7 +79,7 @@ class StoredAnswers {
 struct ReplayedCase {
   virtual ~ReplayedCase() = default;
   virtual run::TuneServices services(const std::atomic<bool>& stop) = 0;
-  target::Target target;  ///< under the backend "replay"
+  run::Target target;     ///< under the backend "replay"
   std::string recording;  ///< its name
 };
 /// Recordings that answer a spec in the place of workers.

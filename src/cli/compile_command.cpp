@@ -4,10 +4,10 @@
 #include "cli/cases.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/search/samples.hpp"
-#include "ipc/pool.hpp"
-#include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 #include "system/chosen_store.hpp"
+#include "worker/ipc/pool.hpp"
+#include "worker/ipc/services.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -43,12 +43,12 @@ struct CompileReport {
 class CompileRun {
  public:
   CompileRun(const CompileOptions& options, SpecsWork& work)
-      : options_(options), loop_(work.loop), workers_(loop_, ipc::job_count(options.common.jobs)), stop_(work.stop) {
+      : options_(options), loop_(work.loop), workers_(loop_, worker::job_count(options.common.jobs)), stop_(work.stop) {
     if (system::cache_disabled()) scratch_.emplace();
   }
 
   /// Throws Error if it cannot compile for this architecture; artifacts for others are kept.
-  void compile_for(const target::Target& target, ArchSummary& summary) {
+  void compile_for(const run::Target& target, ArchSummary& summary) {
     const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
     require_more_than_space(options_.path, spec, "compile");
     report_.several_cases = spec.cases.size() > 1;
@@ -61,8 +61,7 @@ class CompileRun {
   CompileReport& report() { return report_; }
 
  private:
-  void compile_case(const target::Target& target, const spec::Spec& spec, const Bindings& problem,
-                    ArchSummary& summary) {
+  void compile_case(const run::Target& target, const spec::Spec& spec, const Bindings& problem, ArchSummary& summary) {
     const space::Space space = space_of(spec, problem, target);
     const std::filesystem::path store = scratch_ ? scratch_->path() : options_.common.store_path();
     const resolve::CandidateResolver resolver = resolver_of(spec, space, problem, target, store, options_.sanitize);
@@ -88,7 +87,7 @@ class CompileRun {
 
   const CompileOptions& options_;
   system::EventLoop& loop_;
-  ipc::JobWorkers workers_;
+  worker::JobWorkers workers_;
   const std::atomic<bool>& stop_;
   std::optional<system::TemporaryDirectory> scratch_;  ///< instead of the store, if nothing is to be kept
   CompileReport report_;
@@ -165,15 +164,15 @@ bool concerns_one_arch(const Error& error) {
 
 /// One target for each architecture of --arch, or the error for it. All are checked before the first compiles, since a
 /// misspelt one should not cost minutes. Throws if there is only one.
-std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets_of(const CompileOptions& options) {
+std::vector<std::pair<ArchSummary, std::optional<run::Target>>> targets_of(const CompileOptions& options) {
   std::vector<std::string> archs = split_list(options.common.arch);
   if (archs.empty()) archs.emplace_back();
-  std::vector<std::pair<ArchSummary, std::optional<target::Target>>> targets;
+  std::vector<std::pair<ArchSummary, std::optional<run::Target>>> targets;
   for (const std::string& arch : archs) {
-    target::TargetOptions target_options = options.common.target_options(target::TargetNeed::compiler);
+    worker::TargetOptions target_options = options.common.target_options(worker::TargetNeed::compiler);
     target_options.arch = arch;
     try {
-      target::Target target = target_for(options.path, options.common, target_options);
+      run::Target target = target_for(options.path, options.common, target_options);
       if (options.sanitize) require_sanitizable(target.device);
       targets.emplace_back(ArchSummary{target.arch, 0, 0, {}}, std::move(target));
     } catch (const Error& error) {

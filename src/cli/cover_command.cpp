@@ -58,7 +58,7 @@ std::optional<device::DeviceInfo> keep_current(store::ConfigOrder& own, const de
   return std::nullopt;
 }
 
-Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const target::Target& target,
+Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const run::Target& target,
                  const store::SpecFit& fit) {
   const store::StoreView& view = stored.view();
   const store::Criterion criterion = stored.criterion(problem);
@@ -90,7 +90,7 @@ class Numbers {
 };
 
 Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
-                 const target::Target& target, const std::filesystem::path& store) {
+                 const run::Target& target, const std::filesystem::path& store) {
   Matrix matrix;
   Numbers numbers;
   std::vector<std::vector<std::pair<std::size_t, double>>> found;
@@ -204,7 +204,7 @@ int print_cover(const CoverOptions& options) {
   const double limit = 1 + share_of("--within", options.within);
   // Before the device is opened, since that may create the directory of the default store.
   store::require_store(options.common.store_path());
-  const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
+  const run::Target target = target_for(options.path, options.common, worker::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
   const StoredAnswers stored(spec, options.common, target);
   const Matrix matrix =

@@ -8,18 +8,18 @@
 namespace xtune::cli {
 namespace {
 
-std::vector<target::BackendState> states_of(const std::string& backend) {
-  std::vector<target::BackendState> states;
+std::vector<run::BackendState> states_of(const std::string& backend) {
+  std::vector<run::BackendState> states;
   const std::vector<std::string> listed = device::backends_for(backend);  // refuses an unknown name
   // Programs use the devices of other backends.
   for (const device::BackendFacts& facts : device::all_backends())
     if (facts.source != device::SourceKind::program &&
         (backend == "auto" || std::find(listed.begin(), listed.end(), facts.name) != listed.end()))
-      states.push_back(target::find_backend(facts.name, true));
+      states.push_back(worker::find_backend(facts.name, true));
   return states;
 }
 
-void print_text(const std::vector<target::BackendState>& states) {
+void print_text(const std::vector<run::BackendState>& states) {
   using enum report::FittedTable::Kind;
   report::FittedTable table{{{"backend"},
                              {"device"},
@@ -29,7 +29,7 @@ void print_text(const std::vector<target::BackendState>& states) {
                              {"shared/block"},
                              {"name", text},
                              {"driver", text}}};
-  for (const target::BackendState& state : states)
+  for (const run::BackendState& state : states)
     for (const device::DeviceInfo& device : state.devices)
       table.rows.push_back(
           {state.name, std::to_string(device.index), device.arch, std::to_string(device.compute_units),
@@ -37,13 +37,13 @@ void print_text(const std::vector<target::BackendState>& states) {
            base::human_bytes(static_cast<std::uint64_t>(device.shared_per_block_optin)), device.name, device.driver});
   if (!table.rows.empty()) print_table(table);
   print_out("\n");
-  for (const target::BackendState& state : states) {
+  for (const run::BackendState& state : states) {
     if (state.devices.empty() && state.toolchain.empty() && state.device_reason == state.toolchain_reason) {
       print_out("{}: no device and no compiler: {}\n", state.name, state.device_reason);
       continue;
     }
     if (state.devices.empty()) print_out("{}: no device: {}\n", state.name, state.device_reason);
-    for (const target::CompilerState& compiler : state.compilers)
+    for (const run::CompilerState& compiler : state.compilers)
       print_out("{}: compiler {}: {}\n", state.name, compiler.name,
                 compiler.toolchain.empty() ? "none: " + compiler.reason : device::compiler_name(compiler.toolchain));
     if (!state.compilers.empty()) continue;
@@ -53,14 +53,14 @@ void print_text(const std::vector<target::BackendState>& states) {
 }
 
 int list_devices(const CommonOptions& options) {
-  const std::vector<target::BackendState> states = states_of(options.backend);
+  const std::vector<run::BackendState> states = states_of(options.backend);
   const auto make_json = [&] {
     Json json{{"backends", Json::array()}};
-    for (const target::BackendState& state : states) json["backends"].emplace_back(target::to_json(state));
+    for (const run::BackendState& state : states) json["backends"].emplace_back(worker::to_json(state));
     return json;
   };
   print_answer(options.format, make_json, [&] { print_text(states); });
-  const auto has_devices = [](const target::BackendState& state) { return !state.devices.empty(); };
+  const auto has_devices = [](const run::BackendState& state) { return !state.devices.empty(); };
   return std::any_of(states.begin(), states.end(), has_devices) ? done : unavailable;
 }
 

@@ -11,8 +11,8 @@
 #include "core/device/backend_facts.hpp"
 #include "core/device/device_info.hpp"
 #include "core/search/strategy.hpp"
-#include "ipc/pool.hpp"
 #include "system/chosen_store.hpp"
+#include "worker/ipc/pool.hpp"
 
 namespace xtune::cli {
 
@@ -92,8 +92,8 @@ std::vector<int> CommonOptions::devices() const {
   return indices;
 }
 
-target::TargetOptions CommonOptions::target_options(target::TargetNeed need) const {
-  target::TargetOptions options;
+worker::TargetOptions CommonOptions::target_options(worker::TargetNeed need) const {
+  worker::TargetOptions options;
   options.backend = backend;
   options.compiler = compiler;
   options.devices = devices();
@@ -154,7 +154,7 @@ void add_jobs_option(CLI::App& command, CommonOptions& options) {
              "Run at most this many compilers at once: a number, a fraction of the cores (0.5), a fraction with a "
              "maximum (0.9:32) or auto; default: XTUNE_JOBS, else auto, 0.9 of the cores")
       ->check(not_empty())
-      ->each([](const std::string& text) { ipc::job_count(text); });
+      ->each([](const std::string& text) { worker::job_count(text); });
 }
 
 void add_strategy_option(CLI::App& command, std::string& strategy) {

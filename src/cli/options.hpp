@@ -10,7 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "core/spec/spec.hpp"
-#include "core/target/target.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune::cli {
 
@@ -108,7 +108,7 @@ struct CommonOptions {
   std::vector<std::pair<std::string, std::string>> choices;  ///< --config NAME=value
   std::vector<std::string> filters;                          ///< --filter EXPR
   spec::Partition partition;                                 ///< only for `xtune run`
-  std::string jobs;                         ///< --jobs, for commands that compile; empty: see ipc::job_count
+  std::string jobs;                         ///< --jobs, for commands that compile; empty: see worker::job_count
   std::string store;                        ///< empty: default_store()
   const spec::SuiteEntry* suite = nullptr;  ///< the suite's entry for the spec, which changes it
 
@@ -117,7 +117,7 @@ struct CommonOptions {
   bool text() const { return format == "text"; }
   std::filesystem::path store_path() const;
   spec::SpecOptions spec_options(const std::string& for_backend) const;
-  target::TargetOptions target_options(target::TargetNeed need) const;
+  worker::TargetOptions target_options(worker::TargetNeed need) const;
   /// The indices in --device; empty: "all". Throws Error(invalid_argument).
   std::vector<int> devices() const;
 };

@@ -46,7 +46,7 @@ struct ReportOptions {
 using SharedSpec = std::shared_ptr<const spec::Spec>;
 
 /// The answer of `xtune best` for one problem, with all records of its problem and device.
-report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const target::Target& target,
+report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const run::Target& target,
                                 const StoredAnswers& stored, const std::filesystem::path& store) {
   store::SpecFit fit = fit_of(*spec, problem, target, store);
   const store::LookupResult found = stored.look_up(problem, fit);
@@ -71,7 +71,7 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
 
 std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
   if (!options.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
-  const target::Target target = target_for(options.source, options.common, target::TargetNeed::device_or_named);
+  const run::Target target = target_for(options.source, options.common, worker::TargetNeed::device_or_named);
   const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
   const StoredAnswers stored(*spec, options.common, target);
   std::vector<report::ReportCase> cases;

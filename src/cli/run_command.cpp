@@ -9,11 +9,11 @@
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/job.hpp"
 #include "core/store/record_log.hpp"
-#include "core/target/target.hpp"
-#include "ipc/locked_clocks.hpp"
-#include "ipc/pool.hpp"
-#include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
+#include "worker/ipc/locked_clocks.hpp"
+#include "worker/ipc/pool.hpp"
+#include "worker/ipc/services.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune::cli {
 
@@ -201,7 +201,7 @@ int RunCommand::replay() {
 
 namespace {
 
-std::string device_line(const target::Target& target) {
+std::string device_line(const run::Target& target) {
   const std::string count = target.further.empty() ? "" : fmt::format("{} x ", target.further.size() + 1);
   return fmt::format("{} on {}{} ({}), compiler {}", target.backend.name, count, target.device.name, target.arch,
                      device::compiler_name(target.backend.toolchain));
@@ -209,19 +209,19 @@ std::string device_line(const target::Target& target) {
 
 /// Restores the clocks, also after an error of the run, and prints a warning if that fails.
 struct RestoreClocks {
-  void operator()(ipc::LockedClocks* clocks) const {
-    const std::unique_ptr<ipc::LockedClocks> ended(clocks);
+  void operator()(worker::LockedClocks* clocks) const {
+    const std::unique_ptr<worker::LockedClocks> ended(clocks);
     try {
       if (const std::string warning = clocks->restore(); !warning.empty()) tell("warning: {}\n", warning);
     } catch (...) {  // a destructor never throws
     }
   }
 };
-using ClocksUntilEnd = std::unique_ptr<ipc::LockedClocks, RestoreClocks>;
+using ClocksUntilEnd = std::unique_ptr<worker::LockedClocks, RestoreClocks>;
 
 /// Fixes the clocks of the target's devices, whose facts then state it: the clock is part of every record and its key.
 /// nullptr: they are not to be fixed.
-ClocksUntilEnd lock_clocks(const std::string& wanted, target::Target& target) {
+ClocksUntilEnd lock_clocks(const std::string& wanted, run::Target& target) {
   if (wanted.empty()) return nullptr;
   if (device::is_emulated(target.device))
     throw Error(
@@ -231,8 +231,8 @@ ClocksUntilEnd lock_clocks(const std::string& wanted, target::Target& target) {
             target.device.name));
   std::vector<int> devices{target.device.index};
   for (const device::DeviceInfo& further : target.further) devices.push_back(further.index);
-  ClocksUntilEnd clocks(new ipc::LockedClocks(
-      ipc::clocks_worker_words(target.backend.name, devices, wanted == "auto" ? 0 : std::stoi(wanted))));
+  ClocksUntilEnd clocks(new worker::LockedClocks(
+      worker::clocks_worker_words(target.backend.name, devices, wanted == "auto" ? 0 : std::stoi(wanted))));
   target.device.locked_clock_mhz = clocks->mhz().front();
   for (std::size_t i = 0; i < target.further.size(); ++i) target.further[i].locked_clock_mhz = clocks->mhz().at(i + 1);
   return clocks;
@@ -259,7 +259,7 @@ int RunCommand::go() {
     return replay();
   }
   kept_ = system::kept_in_store();
-  target_ = target_for(options_.path, options_.common, target::TargetNeed::device);
+  target_ = target_for(options_.path, options_.common, worker::TargetNeed::device);
   if (options_.tuning.sanitize) require_sanitizable(target_.device);
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
   if (!options_.dry_run) join(target_.device.arch);
@@ -274,15 +274,15 @@ int RunCommand::go() {
   if (clocks && tells_progress())
     tell("clock fixed at {} MHz until the end of the run\n", target_.device.locked_clock_mhz);
   system::remove_abandoned_temporaries();
-  ipc::JobWorkers workers(session_.loop, ipc::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
-                          ipc::JobWorkers::Orphans::kill);
+  worker::JobWorkers workers(session_.loop, worker::job_count(options_.common.jobs, rank_ ? rank_->local_size : 1),
+                             worker::JobWorkers::Orphans::kill);
   workers.add_benches(target_, options_.tuning.sanitize);
   const run::TuneServices services{session_.loop, workers.compiler(), workers.benches(), system::awake_clock(),
                                    session_.stop};
   begin_job();
   using enum ProgressPrinter::Verbosity;
   ProgressPrinter printer(spec_, options_.log, !speaks_ ? warnings : options_.quiet ? quiet : all, session_.loop);
-  if (const std::string warning = target::warning_of_unknown_sources(spec_); !warning.empty())
+  if (const std::string warning = worker::warning_of_unknown_sources(spec_); !warning.empty())
     printer.on_warning(warning);
   for (const std::string& warning : resolve::source_warnings(spec_)) printer.on_warning(warning);
   for (const std::size_t number : case_order()) {

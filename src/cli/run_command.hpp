@@ -131,7 +131,7 @@ class RunCommand {
 
   const RunOptions& options_;
   RunSession& session_;
-  target::Target target_;
+  run::Target target_;
   spec::Spec spec_;
   std::optional<run::TuningJob> job_;  ///< set before the first case
   int code_ = done;

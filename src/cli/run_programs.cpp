@@ -4,9 +4,9 @@
 #include "cli/run_command.hpp"
 #include "core/device/program_call.hpp"
 #include "core/spec/process_spec.hpp"
-#include "core/target/target.hpp"
 #include "report/text/run_report.hpp"
 #include "system/shell_words.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::cli {
@@ -126,7 +126,7 @@ void RunCommand::put_before_program() {
   for (const spec::Text& word : spec::split_command({options_.exec_prefix, process.exec_prefix.at}))
     process.exec_prefix.words.emplace_back(word);
   spec_.process = std::make_shared<const spec::ProcessSpec>(std::move(process));
-  target::require_programs(spec_);
+  worker::require_programs(spec_);
 }
 
 int RunCommand::print_commands() {

@@ -10,12 +10,12 @@
 #include "core/device/backend_facts.hpp"
 #include "core/model/work.hpp"
 #include "core/run/compile_sweep.hpp"
-#include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
+#include "worker/ipc/services.hpp"
 
 namespace xtune::cli {
 
@@ -131,7 +131,7 @@ struct Shown {
 
 class ShowRun {
  public:
-  ShowRun(const ShowOptions& options, const target::Target& target, const spec::Spec& spec, system::EventLoop& loop,
+  ShowRun(const ShowOptions& options, const run::Target& target, const spec::Spec& spec, system::EventLoop& loop,
           run::CompileService& compiler, const std::atomic<bool>& stop)
       : options_(options), target_(target), spec_(spec), loop_(loop), compiler_(compiler), stop_(stop) {
     if (system::cache_disabled()) scratch_.emplace();
@@ -286,7 +286,7 @@ class ShowRun {
   }
 
   const ShowOptions& options_;
-  const target::Target& target_;
+  const run::Target& target_;
   const spec::Spec& spec_;
   system::EventLoop& loop_;
   run::CompileService& compiler_;
@@ -319,7 +319,7 @@ void add_kernel(Json& json, const ShownStep& step) {
   json["resources"] = resources_json(step.kernel.usage, step.resident);
 }
 
-Json shown_json(const spec::Spec& spec, const target::Target& target, const Shown& shown) {
+Json shown_json(const spec::Spec& spec, const run::Target& target, const Shown& shown) {
   Json json{{"kernel", spec.kernel.name},
             {"problem", report::bindings_json(shown.problem)},
             {"config", report::bindings_json(shown.config)},
@@ -370,7 +370,7 @@ void print_step(const ShownStep& step) {
 }
 
 /// The code first: what follows it is what a terminal still shows.
-void print_text(const spec::Spec& spec, const target::Target& target, const Shown& shown) {
+void print_text(const spec::Spec& spec, const run::Target& target, const Shown& shown) {
   if (!shown.code.empty()) print_out("{}{}\n", shown.code, shown.code.ends_with('\n') ? "" : "\n");
   if (!shown.problem.empty()) print_out("problem:    {}\n", space::shown_text(shown.problem));
   print_out("config:     {}\n", report::config_text(spec, shown.config));
@@ -402,13 +402,13 @@ void require_kernel(const std::string& path, const spec::Spec& spec) {
 int show_configs(ShowOptions options) {
   choose_config(options.config, options.common);
   require_kernel(options.path, read_spec(options.path, options.common, ""));
-  const target::Target target = target_for(options.path, options.common, target::TargetNeed::device_or_named);
+  const run::Target target = target_for(options.path, options.common, worker::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
   system::EventLoop loop;
   const StopSignals signals(loop);
   const std::atomic<bool>& stop = signals.asked();
   system::remove_abandoned_temporaries();
-  ipc::JobWorkers workers(loop, 1);
+  worker::JobWorkers workers(loop, 1);
   ShowRun run(options, target, spec, loop, workers.compiler(), stop);
   Printer printer(options.common.format);
   for (const Bindings& problem : spec.cases) {

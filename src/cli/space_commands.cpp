@@ -30,12 +30,12 @@ struct SpaceOptions {
 };
 
 /// A space-only spec needs neither a compiler nor a device unless its constraints use one.
-target::Target target_of(const std::string& path, const CommonOptions& options) {
+run::Target target_of(const std::string& path, const CommonOptions& options) {
   try {
-    return target_for(path, options, target::TargetNeed::device_or_named);
+    return target_for(path, options, worker::TargetNeed::device_or_named);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
-    target::Target target;
+    run::Target target;
     target.present = false;
     const std::string arch = options.arch.empty() ? "sm_90" : options.arch;
     if (const auto device = device::known_device(arch)) target.device = *device;
@@ -52,8 +52,7 @@ Json named(const space::Space& space, std::uint64_t index) {
   return json;
 }
 
-Json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem,
-              const target::Target& target) {
+Json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem, const run::Target& target) {
   system::Clock& clock = system::system_clock();
   const std::int64_t start = clock.now_ns();
   const space::Space space = space_of(spec, problem, target);
@@ -95,7 +94,7 @@ void print_text(const spec::Spec& spec, const Json& json) {
 }
 
 int print_space(const SpaceOptions& options) {
-  const target::Target target = target_of(options.path, options.common);
+  const run::Target target = target_of(options.path, options.common);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
   Printer printer(options.common.format);
   for (const Bindings& problem : spec.cases)
@@ -175,9 +174,9 @@ device::DeviceInfo device_for(const CandidatesOptions& options) {
   if (!options.common.arch.empty())
     return known_or_error(gpu_of(options.common.arch), "--arch", options.common.arch,
                           device::did_you_mean_arch(options.common.arch), gpu_archs());
-  target::Target target;
+  run::Target target;
   try {
-    target = target::choose_target(options.common.target_options(target::TargetNeed::device));
+    target = worker::choose_target(options.common.target_options(worker::TargetNeed::device));
   } catch (const Error& error) {
     throw Error(error.kind(), std::string(error.what()) + "\nname a device that is not here with --arch or --product");
   }

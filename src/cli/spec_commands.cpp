@@ -11,8 +11,8 @@
 #include "core/spec/document.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/spec/template_text.hpp"
-#include "core/target/target.hpp"
 #include "report/text/run_report.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune::cli {
 
@@ -109,9 +109,9 @@ bool asks_for_device(const spec::Spec& spec) {
   });
 }
 
-std::optional<target::Target> available_target(const spec::Spec& spec, const target::TargetOptions& options) {
+std::optional<run::Target> available_target(const spec::Spec& spec, const worker::TargetOptions& options) {
   try {
-    return target::choose_target(spec, for_kernel(spec, options));
+    return worker::choose_target(spec, for_kernel(spec, options));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unavailable) throw;
     return std::nullopt;
@@ -120,10 +120,10 @@ std::optional<target::Target> available_target(const spec::Spec& spec, const tar
 
 /// The device whose facts the constraints use: that of --arch, else one of this machine, else one that a compiler here
 /// supports.
-std::optional<target::Target> target_of(const spec::Spec& spec, const CommonOptions& options) {
-  std::optional<target::Target> target;
-  if (options.arch.empty()) target = available_target(spec, options.target_options(target::TargetNeed::device));
-  if (!target) target = available_target(spec, options.target_options(target::TargetNeed::compiler));
+std::optional<run::Target> target_of(const spec::Spec& spec, const CommonOptions& options) {
+  std::optional<run::Target> target;
+  if (options.arch.empty()) target = available_target(spec, options.target_options(worker::TargetNeed::device));
+  if (!target) target = available_target(spec, options.target_options(worker::TargetNeed::compiler));
   if (target || options.arch.empty()) return target;
   const auto device = device::known_device(options.arch);
   if (!device) return std::nullopt;
@@ -137,7 +137,7 @@ constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
 
 /// The device for checks of launches and buffers: that of --arch, else one without those limits that differ between
 /// devices, because another one may run the kernel.
-device::DeviceInfo device_for_checks(const std::optional<target::Target>& target, bool asked_for) {
+device::DeviceInfo device_for_checks(const std::optional<run::Target>& target, bool asked_for) {
   if (asked_for && target) return target->device;
   device::DeviceInfo device = target ? target->device : device::known_device("sm_90").value();
   if (measure::lack_of_tensor_maps(device)) device = device::known_device("sm_90").value();
@@ -160,7 +160,7 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
 std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, spec::Spec>>& specs,
                                        const CommonOptions& options) {
   std::vector<CheckedSpace> spaces;
-  std::optional<target::Target> target;
+  std::optional<run::Target> target;
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
   if (device_needed || !options.arch.empty()) target = target_of(specs.front().second, options);

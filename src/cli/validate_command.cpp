@@ -7,12 +7,12 @@
 #include "core/run/job.hpp"
 #include "core/search/samples.hpp"
 #include "core/store/record.hpp"
-#include "core/target/target.hpp"
-#include "ipc/pool.hpp"
-#include "ipc/services.hpp"
 #include "report/text/run_report.hpp"
 #include "system/chosen_store.hpp"
 #include "system/clock.hpp"
+#include "worker/ipc/pool.hpp"
+#include "worker/ipc/services.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune::cli {
 namespace {
@@ -113,7 +113,7 @@ std::vector<Json> report_json(const std::vector<ValidatedCase>& cases, const std
   return list;
 }
 
-void tell_begin(const ValidateOptions& options, const spec::Spec& spec, const target::Target& target) {
+void tell_begin(const ValidateOptions& options, const spec::Spec& spec, const run::Target& target) {
   tell("{}: {} on {}, compiler {}\n", spec.kernel.name, target.backend.name, target.device.name,
        device::compiler_name(target.backend.toolchain));
   if (!spec::validates(spec))
@@ -121,7 +121,7 @@ void tell_begin(const ValidateOptions& options, const spec::Spec& spec, const ta
 }
 
 std::vector<Bindings> chosen(const ValidateOptions& options, const spec::Spec& spec, const Bindings& problem,
-                             const target::Target& target) {
+                             const run::Target& target) {
   const space::Space space = space_of(spec, problem, target);
   const std::uint64_t limit = options.all ? space.size() : options.configs;
   const auto each = [](std::uint64_t index) { return std::to_string(index); };
@@ -135,7 +135,7 @@ std::vector<Bindings> chosen(const ValidateOptions& options, const spec::Spec& s
 }
 
 /// One spec on one device.
-void validate_on(const ValidateOptions& options, SpecsWork& work, target::Target target,
+void validate_on(const ValidateOptions& options, SpecsWork& work, run::Target target,
                  std::vector<ValidatedCase>& cases) {
   target.further.clear();
   if (options.sanitize) require_sanitizable(target.device);
@@ -143,7 +143,7 @@ void validate_on(const ValidateOptions& options, SpecsWork& work, target::Target
   require_more_than_space(options.path, spec, "validate");
   tell_no_gpu(target, "checking");
   if (!options.quiet) tell_begin(options, spec, target);
-  ipc::JobWorkers workers(work.loop, ipc::job_count(options.common.jobs), ipc::JobWorkers::Orphans::kill);
+  worker::JobWorkers workers(work.loop, worker::job_count(options.common.jobs), worker::JobWorkers::Orphans::kill);
   workers.add_benches(target, options.sanitize);
   const run::TuneServices services{work.loop, workers.compiler(), workers.benches(), system::awake_clock(), work.stop};
   using enum ProgressPrinter::Verbosity;
@@ -164,11 +164,11 @@ void validate_on(const ValidateOptions& options, SpecsWork& work, target::Target
 }
 
 /// The device for an architecture; "": the one that is here.
-target::Target target_of(const ValidateOptions& options, const std::string& arch) {
-  target::TargetOptions wanted = options.common.target_options(target::TargetNeed::device);
+run::Target target_of(const ValidateOptions& options, const std::string& arch) {
+  worker::TargetOptions wanted = options.common.target_options(worker::TargetNeed::device);
   wanted.arch = arch;
-  if ((device::is_choice(wanted.backend) || wanted.backend == "hip") && target::needs_emulator(arch)) {
-    target::use_emulator(arch);
+  if ((device::is_choice(wanted.backend) || wanted.backend == "hip") && worker::needs_emulator(arch)) {
+    worker::use_emulator(arch);
     wanted.backend = "hip";
   }
   return target_for(options.path, options.common, wanted);

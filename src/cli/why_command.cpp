@@ -196,7 +196,7 @@ struct WhyOptions : CommonOptions {
 };
 
 int explain(const WhyOptions& options) {
-  const target::Target target = target_for(options.path, options, target::TargetNeed::device_or_named);
+  const run::Target target = target_for(options.path, options, worker::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options, target);
   const StoredAnswers stored(spec, options, target);
   if (stored.view().records() == 0)

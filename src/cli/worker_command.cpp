@@ -41,7 +41,7 @@ int fix_clocks(const WorkerOptions& options) {
 }
 
 int probe(const WorkerOptions& options) {
-  return worker::probe_worker_main(options.backend, options.devices_only ? target::Probe::devices : target::Probe::all);
+  return worker::probe_worker_main(options.backend, options.devices_only ? worker::Probe::devices : worker::Probe::all);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include "base/text.hpp"
 #include "core/validate/compare.hpp"
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
@@ -109,7 +109,7 @@ void SealedMemory::seal() noexcept {
 void at_place(const std::string& at, const std::function<void()>& make) {
   try {
     make();
-  } catch (const ipc::MissingArtifact&) {
+  } catch (const MissingArtifact&) {
     throw;  // the driver compiles it again: it must stay what it is
   } catch (const Error& error) {
     if (at.empty() || error.kind() == ErrorKind::unavailable) throw;  // memory ran out: not of the spec's making
@@ -223,7 +223,7 @@ void leave_outputs(const run::OpenJob& job, const std::vector<TestArgument>& arg
     if (!spec::is_output(arguments[i].layout.role)) continue;
     std::vector<char> bytes(arguments[i].layout.bytes());
     set[i]->read(0, std::as_writable_bytes(std::span(bytes)));
-    const std::filesystem::path path = ipc::output_path(job.outputs, launch, i);
+    const std::filesystem::path path = output_path(job.outputs, launch, i);
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     if (!out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
       throw Error(ErrorKind::io, path.string() + " cannot be written: is the disk full? (XTUNE_TMP_DIR names another)");

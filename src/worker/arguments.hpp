@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/measure/device.hpp"
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
 
 namespace xtune::worker {
 
@@ -109,7 +109,7 @@ bool refuse_damage(const GuardDamage& damage, run::BenchAnswer& answer);
 /// Only of this process: several workers may call programs at the same time. Below the run's temporary directory.
 std::filesystem::path exchange_folder(const run::OpenJob& job, const std::string& name);
 
-/// Leaves the outputs where the job wants them, as those of this launch (ipc::output_path).
+/// Leaves the outputs where the job wants them, as those of this launch (output_path).
 void leave_outputs(const run::OpenJob& job, const std::vector<TestArgument>& arguments, BufferSet& set,
                    const std::string& launch);
 

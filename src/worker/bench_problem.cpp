@@ -212,8 +212,8 @@ build::Artifact BenchProblem::with_image(const build::Artifact& artifact) const 
     cache.mark_used(artifact.key);
     return *found;
   }
-  if (auto found = build::ArtifactCache(ipc::scratch_cache(job.scratch)).find(artifact.key)) return *found;
-  throw ipc::MissingArtifact(artifact.key, job.cache);
+  if (auto found = build::ArtifactCache(scratch_cache(job.scratch)).find(artifact.key)) return *found;
+  throw MissingArtifact(artifact.key, job.cache);
 }
 
 LoadedProgram BenchProblem::load(const KernelCall& call) {

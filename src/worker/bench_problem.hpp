@@ -11,8 +11,8 @@
 
 #include "core/build/cache.hpp"
 #include "core/measure/device.hpp"
-#include "ipc/protocol.hpp"
 #include "worker/arguments.hpp"
+#include "worker/ipc/protocol.hpp"
 
 namespace xtune::worker {
 

@@ -7,14 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
 
 namespace xtune::worker {
 namespace {
 
 /// As bytes: a directory's name need not be UTF-8, as text in JSON must be.
 std::string name_of(const run::BenchJob& job) {
-  const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(ipc::to_json(job));
+  const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(to_json(job));
   return {bytes.begin(), bytes.end()};
 }
 
@@ -212,7 +212,7 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     if (validator_.judge_launches(sampler, *contenders[at]->loaded.scratch, sampler.launches(), validate::Poison::high,
                                   verdict)) {
       validator_.check_by_command(problem_.sets[0], validator_.late_words());
-      leave_outputs(problem_.job, problem_.arguments, problem_.sets[0], ipc::launch_of_round(at));
+      leave_outputs(problem_.job, problem_.arguments, problem_.sets[0], launch_of_round(at));
       continue;
     }
     verdict.message += validator_.late_words();

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/backend.hpp"
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "worker/worker.hpp"
 #include "xtune/error.hpp"
 
@@ -62,7 +62,7 @@ int guard_clocks(const std::vector<int>& devices, int mhz,
     if (const std::string failures = restore(locked); !failures.empty())
       message += fmt::format("; clocks fixed before that are not restored ({}); this does it: {}", failures,
                              fmt::join(answer["undo"].get<std::vector<std::string>>(), "; "));
-    write_line(out, ipc::error_to_json(error ? error->kind() : ErrorKind::unavailable, message));
+    write_line(out, error_to_json(error ? error->kind() : ErrorKind::unavailable, message));
     return 1;
   }
   write_line(out, answer);

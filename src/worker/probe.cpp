@@ -4,16 +4,16 @@
 
 #include "backends/backend.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/target/inventory.hpp"
 #include "system/dynamic_library.hpp"
+#include "worker/ipc/inventory.hpp"
 #include "worker/worker.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
 namespace {
 
-target::CompilerState probe_compiler(backend::Backend& backend, const std::string& name) {
-  target::CompilerState state;
+run::CompilerState probe_compiler(backend::Backend& backend, const std::string& name) {
+  run::CompilerState state;
   state.name = name;
   try {
     const std::unique_ptr<build::Toolchain> toolchain = backend::open_toolchain(backend, name, "");
@@ -30,17 +30,17 @@ target::CompilerState probe_compiler(backend::Backend& backend, const std::strin
   return state;
 }
 
-void probe_compilers(backend::Backend& backend, target::BackendState& state) {
+void probe_compilers(backend::Backend& backend, run::BackendState& state) {
   const std::vector<std::string> compilers = device::compilers_of(state.name);
   if (compilers.empty()) set_compiler(state, probe_compiler(backend, ""));
   for (const std::string& compiler : compilers) state.compilers.push_back(probe_compiler(backend, compiler));
-  target::select_compiler(state, "", "");
+  select_compiler(state, "", "");
 }
 
 }  // namespace
 
-target::BackendState probe_backend(const std::string& name, target::Probe probe) {
-  target::BackendState state;
+run::BackendState probe_backend(const std::string& name, Probe probe) {
+  run::BackendState state;
   state.name = name;
   try {
     const std::unique_ptr<backend::Backend> backend = backend::make_backend(name);
@@ -49,7 +49,7 @@ target::BackendState probe_backend(const std::string& name, target::Probe probe)
     state.device_reason = std::move(list.reason);
     state.device_failed = list.failed;
     state.driver_absent = list.absent;
-    if (probe == target::Probe::all) probe_compilers(*backend, state);
+    if (probe == Probe::all) probe_compilers(*backend, state);
   } catch (const Error& error) {
     state.device_reason = state.toolchain_reason = error.what();
     // A backend that is not part of this build does not appear later; the cached state depends on the program.
@@ -58,9 +58,9 @@ target::BackendState probe_backend(const std::string& name, target::Probe probe)
   return state;
 }
 
-int probe_worker_main(const std::string& backend, target::Probe probe) {
+int probe_worker_main(const std::string& backend, Probe probe) {
   // On a separate line, after any output of a driver.
-  const std::string line = "\n" + target::to_json(probe_backend(backend, probe)).dump() + "\n";
+  const std::string line = "\n" + to_json(probe_backend(backend, probe)).dump() + "\n";
   return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
 }
 

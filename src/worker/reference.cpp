@@ -10,9 +10,9 @@
 
 #include "core/measure/race.hpp"
 #include "core/validate/compare.hpp"
-#include "ipc/protocol.hpp"
 #include "system/files.hpp"
 #include "worker/command_reference.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
@@ -317,20 +317,20 @@ void Reference::make_by_command() {
 void Reference::save() const try {
   for (std::size_t i = 0; i < problem_.arguments.size(); ++i)
     if (!problem_.arguments[i].expected.bytes().empty())
-      system::write_file_atomically(ipc::expected_path(problem_.job.scratch, i),
+      system::write_file_atomically(expected_path(problem_.job.scratch, i),
                                     as_text(problem_.arguments[i].expected.bytes()));
-  system::write_file_atomically(ipc::expected_complete_path(problem_.job.scratch), "");
+  system::write_file_atomically(expected_complete_path(problem_.job.scratch), "");
 } catch (const Error& error) {
   throw Error(error.kind(), std::string(error.what()) + " (XTUNE_TMP_DIR names another place)");
 }
 
 bool Reference::load() {
   std::error_code ignored;
-  if (!std::filesystem::exists(ipc::expected_complete_path(problem_.job.scratch), ignored)) return false;
+  if (!std::filesystem::exists(expected_complete_path(problem_.job.scratch), ignored)) return false;
   for (std::size_t i = 0; i < problem_.arguments.size(); ++i) {
-    if (!std::filesystem::exists(ipc::expected_path(problem_.job.scratch, i), ignored)) continue;
+    if (!std::filesystem::exists(expected_path(problem_.job.scratch, i), ignored)) continue;
     const std::string text =
-        system::read_file(ipc::expected_path(problem_.job.scratch, i), problem_.arguments[i].layout.bytes());
+        system::read_file(expected_path(problem_.job.scratch, i), problem_.arguments[i].layout.bytes());
     store(problem_.arguments[i].expected, std::as_bytes(std::span(text)));
   }
   if (problem_.job.reference.kind == spec::ReferenceSpec::Kind::given)

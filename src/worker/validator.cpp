@@ -49,7 +49,7 @@ void Validator::prepare_device() {
   try {
     device_check_ = std::make_unique<DeviceCheck>(problem_.device, problem_.with_image(*problem_.job.check_kernel),
                                                   problem_.arguments);
-  } catch (const ipc::MissingArtifact&) {
+  } catch (const MissingArtifact&) {
     throw;  // the driver makes it again
   } catch (const Error&) {
   } catch (const build::CandidateFailure&) {  // if the device is lost, the next call reports it

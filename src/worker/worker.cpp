@@ -28,12 +28,12 @@
 #include "core/build/cache.hpp"
 #include "core/build/manifest.hpp"
 #include "core/device/backend_facts.hpp"
-#include "ipc/protocol.hpp"
 #include "system/clock.hpp"
 #include "system/directory_lock.hpp"
 #include "system/machine.hpp"
 #include "system/processes.hpp"
 #include "worker/bench_session.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "worker/process_state.hpp"
 #include "xtune/error.hpp"
 
@@ -103,25 +103,25 @@ std::uint64_t peak_bytes() {
 /// with outcome crashed is the last one, because this process is damaged.
 template <class Handle>
 int serve(const Channel& channel, Handle handle, bool crash_ends) {
-  ipc::write_message(channel.out, ipc::worker_greeting());
-  while (const auto message = ipc::read_message(channel.in)) {
+  write_message(channel.out, worker_greeting());
+  while (const auto message = read_message(channel.in)) {
     nlohmann::json answer;
     try {
       answer = handle(*message);
     } catch (const build::ToolchainChanged& error) {
-      answer = ipc::error_to_json(error.kind(), error.what());
+      answer = error_to_json(error.kind(), error.what());
       answer["toolchain_changed"] = true;
-    } catch (const ipc::MissingArtifact& error) {
-      answer = ipc::error_to_json(error);
+    } catch (const MissingArtifact& error) {
+      answer = error_to_json(error);
     } catch (const Error& error) {
-      answer = ipc::error_to_json(error.kind(), error.what());
+      answer = error_to_json(error.kind(), error.what());
     } catch (const nlohmann::json::exception& error) {
-      answer = ipc::error_to_json(ErrorKind::io,
-                                  std::string("malformed message between driver and worker: ") + error.what());
+      answer =
+          error_to_json(ErrorKind::io, std::string("malformed message between driver and worker: ") + error.what());
     } catch (const std::bad_alloc&) {
-      answer = ipc::error_to_json(ErrorKind::unavailable, "the worker ran out of memory");
+      answer = error_to_json(ErrorKind::unavailable, "the worker ran out of memory");
     }
-    ipc::write_message(channel.out, answer);
+    write_message(channel.out, answer);
     // After a kernel fault the device is lost to this process, and cleaning up may block forever.
     if (crash_ends && answer.value("outcome", "") == to_string(Outcome::crashed)) _exit(0);
   }
@@ -131,7 +131,7 @@ int serve(const Channel& channel, Handle handle, bool crash_ends) {
 class CompileHandler {
  public:
   nlohmann::json operator()(const nlohmann::json& message) {
-    const run::CompileJob job = ipc::compile_job_from_json(message);
+    const run::CompileJob job = compile_job_from_json(message);
     run::CompileAnswer answer;
     build::ArtifactCache cache(job.cache);
     // The image too: an entry whose image is missing or damaged must not count as compiled.
@@ -139,7 +139,7 @@ class CompileHandler {
     const auto look = [&](const std::string& key) {
       if (!found) found = cache.find(key, job.request.toolchain);
       if (!found && !job.scratch.empty())
-        found = build::ArtifactCache(ipc::scratch_cache(job.scratch)).find(key, job.request.toolchain);
+        found = build::ArtifactCache(scratch_cache(job.scratch)).find(key, job.request.toolchain);
     };
     const std::string& base_key = job.request.base_key;
     for (const build::Manifest& manifest : job.request.known_manifests)
@@ -149,13 +149,13 @@ class CompileHandler {
     if (found) {
       cache.mark_used(found->key);
       if (job.keep_in_scratch)
-        build::ArtifactCache(ipc::scratch_cache(job.scratch))
+        build::ArtifactCache(scratch_cache(job.scratch))
             .insert(*found,
                     build::with_reads(job.request, build::contents_of(found->manifest, job.request.source_name)));
       answer.artifact = std::move(*found);
       answer.artifact.image.clear();
       answer.cached = true;
-      return ipc::to_json(answer);
+      return to_json(answer);
     }
     const double start_s = cpu_seconds();
     const std::int64_t start_ns = system::system_clock().now_ns();
@@ -187,7 +187,7 @@ class CompileHandler {
     build::store_manifest(job.cache, job.backend, job.request.source_name, made.reads.manifest);
     answer.cpu_s = cpu_seconds() - start_s;
     answer.peak_bytes = peak_bytes();
-    return ipc::to_json(answer);
+    return to_json(answer);
   }
 
  private:
@@ -195,12 +195,12 @@ class CompileHandler {
   static void insert(build::ArtifactCache& cache, const run::CompileJob& job, const build::CompileKey& made,
                      run::CompileAnswer& answer) {
     const build::CompileRequest request = build::with_reads(job.request, made.reads);
-    if (job.keep_in_scratch) build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, request);
+    if (job.keep_in_scratch) build::ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, request);
     try {
       cache.insert(answer.artifact, request);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::io || job.scratch.empty()) throw;
-      build::ArtifactCache(ipc::scratch_cache(job.scratch)).insert(answer.artifact, request);
+      build::ArtifactCache(scratch_cache(job.scratch)).insert(answer.artifact, request);
       answer.warning = error.what();
     }
   }
@@ -219,21 +219,19 @@ class CompileHandler {
 class BenchHandler {
  public:
   explicit BenchHandler(int out) : out_(out) {
-    system::tell_of_waits([out](const std::string& directory) {
-      ipc::write_message(out, {{ipc::waits_member, directory}});
-    });
+    system::tell_of_waits([out](const std::string& directory) { write_message(out, {{waits_member, directory}}); });
   }
   nlohmann::json operator()(const nlohmann::json& message) {
     if (message.at("do") == "open") {
-      open(ipc::open_job_from_json(message));
+      open(open_job_from_json(message));
       return {{"opened", true}};
     }
     if (!session_) throw Error(ErrorKind::io, "the bench worker was asked to measure before it was given a problem");
     if (message.at("do") == "reference") {
       session_->prepare_reference();
       return {{"prepared", true},
-              {ipc::warnings_member, session_->reference_findings().warnings},
-              {ipc::reference_times_member, session_->reference_findings().samples_ms}};
+              {warnings_member, session_->reference_findings().warnings},
+              {reference_times_member, session_->reference_findings().samples_ms}};
     }
     session_->prepare_reference();
     std::vector<int> spared = system::children_of(getpid());
@@ -246,10 +244,10 @@ class BenchHandler {
                               stray_wait_s);  // processes of an earlier kernel, which would disturb the next one
     const std::string outcome = answer.at("outcome");
     if (watch_ && used && (outcome == to_string(Outcome::launch_failed) || outcome == to_string(Outcome::crashed)))
-      answer[ipc::doubtful_member] = true;
+      answer[doubtful_member] = true;
     const std::uint64_t arguments = session_->host_bytes();
     if (watch_ && system::held_memory_bytes() > first_bytes_ + arguments + arguments / 4 + left_behind_bytes)
-      answer[ipc::worn_member] = true;
+      answer[worn_member] = true;
     return answer;
   }
 
@@ -278,11 +276,11 @@ class BenchHandler {
     const Watching watching(*this, rounds);
     const auto measure = [&]() -> Answer {
       if constexpr (rounds)
-        return session_->measure_rounds(ipc::rounds_job_from_json(message));
+        return session_->measure_rounds(rounds_job_from_json(message));
       else
-        return session_->bench(ipc::bench_job_from_json(message));
+        return session_->bench(bench_job_from_json(message));
     };
-    if (!watch_) return ipc::to_json(measure());
+    if (!watch_) return to_json(measure());
     const ProcessState before = process_state();
     Answer answer;
     std::exception_ptr error;
@@ -302,8 +300,8 @@ class BenchHandler {
       if (error) answer.message = answer.taints.back() + "; after that: " + answer.message;
       if constexpr (!rounds) answer.changed = found.faults;
     }
-    nlohmann::json json = ipc::to_json(answer);
-    if (!found.faults.empty() || found.rescheduled || found.threads_running) json[ipc::worn_member] = true;
+    nlohmann::json json = to_json(answer);
+    if (!found.faults.empty() || found.rescheduled || found.threads_running) json[worn_member] = true;
     return json;
   }
 
@@ -328,7 +326,7 @@ class BenchHandler {
     answer.lack = of_rounds.lack = lack;
     answer.stage = "run";
     answer.message = of_rounds.message = message;
-    ipc::write_message(out_, rounds_ ? ipc::to_json(of_rounds) : ipc::to_json(answer));
+    write_message(out_, rounds_ ? to_json(of_rounds) : to_json(answer));
     for (const int child : system::children_of(getpid())) system::kill_tree(child);
     if (getpgrp() == getpid()) kill(0, SIGKILL);
     _exit(1);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/measure/device.hpp"
-#include "core/target/inventory.hpp"
+#include "worker/ipc/inventory.hpp"
 
 namespace xtune::worker {
 
@@ -20,9 +20,9 @@ int compile_worker_main(int in, int out, std::uint64_t memory_limit_bytes);
 int bench_worker_main(int in, int out, bool sanitize);
 
 /// Queries a backend in this process, which initialises its driver. Never throws for missing parts.
-target::BackendState probe_backend(const std::string& name, target::Probe probe = target::Probe::all);
-/// Prints one line of JSON with the backend's state on this machine (read by core/target/inventory.hpp).
-int probe_worker_main(const std::string& backend, target::Probe probe);
+run::BackendState probe_backend(const std::string& name, Probe probe = Probe::all);
+/// Prints one line of JSON with the backend's state on this machine (read by worker/ipc/inventory.hpp).
+int probe_worker_main(const std::string& backend, Probe probe);
 
 /// Fixes the clocks of these devices, writes one line of JSON to descriptor `out` ({"locked_mhz": [..], "undo": [..]},
 /// or {"error": kind, "message": text} if one of them failed, and then none is fixed, or the text says which), waits

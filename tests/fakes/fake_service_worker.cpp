@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
 
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 
 namespace {
@@ -42,10 +42,10 @@ bool is_first_time(const std::string& marker) {
 }
 
 json compile(const json& message, const std::string& opened_file) {
-  const xtune::run::CompileJob job = xtune::ipc::compile_job_from_json(message);
+  const xtune::run::CompileJob job = xtune::worker::compile_job_from_json(message);
   misbehave(job.key);
   if (job.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
-  if (job.key == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
+  if (job.key == "error") return xtune::worker::error_to_json(xtune::ErrorKind::unsupported, "no such architecture");
   xtune::run::CompileAnswer answer;
   answer.artifact.key = job.key;
   answer.artifact.usage.registers = 42;
@@ -67,48 +67,50 @@ json compile(const json& message, const std::string& opened_file) {
 json bench(const json& message, const std::string& opened_file, std::string& reference) {
   static std::string aftermath;  // of an earlier kernel
   misbehave(aftermath);
-  if (aftermath == "no files") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact("ok", "the store"));
+  if (aftermath == "no files") return xtune::worker::error_to_json(xtune::worker::MissingArtifact("ok", "the store"));
   if (message.at("do") == "open") {
-    const xtune::run::OpenJob job = xtune::ipc::open_job_from_json(message);
+    const xtune::run::OpenJob job = xtune::worker::open_job_from_json(message);
     std::ofstream(opened_file, std::ios::app) << job.seed << "\n";
     misbehave(job.backend);
-    if (job.backend == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::invalid_spec, "a.npy: wrong shape");
+    if (job.backend == "error")
+      return xtune::worker::error_to_json(xtune::ErrorKind::invalid_spec, "a.npy: wrong shape");
     reference = job.reference.name;
     return {{"opened", true}};
   }
   if (message.at("do") == "reference") {
     misbehave(reference);
-    if (reference == "missing") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact(reference, "the store"));
+    if (reference == "missing")
+      return xtune::worker::error_to_json(xtune::worker::MissingArtifact(reference, "the store"));
     if (reference == "error")
-      return xtune::ipc::error_to_json(xtune::ErrorKind::invalid_spec, "k.toml:9:1: out of bounds");
+      return xtune::worker::error_to_json(xtune::ErrorKind::invalid_spec, "k.toml:9:1: out of bounds");
     return {{"prepared", true}};
   }
   if (message.at("do") == "rounds") {
-    const xtune::run::RoundsJob job = xtune::ipc::rounds_job_from_json(message);
+    const xtune::run::RoundsJob job = xtune::worker::rounds_job_from_json(message);
     xtune::run::RoundsAnswer answer;
     answer.samples_ms.resize(job.jobs.size());
     for (const auto& round : job.rounds)
       for (const std::size_t index : round) {
         const std::string& key = job.jobs[index].artifact.key;
         misbehave(key);
-        if (key == "missing") return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact(key, "the store"));
-        if (aftermath == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
+        if (key == "missing") return xtune::worker::error_to_json(xtune::worker::MissingArtifact(key, "the store"));
+        if (aftermath == "error") return xtune::worker::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
         if (key == "fault") answer.outcome = xtune::Outcome::crashed, answer.failed = index;
         answer.samples_ms[index].push_back(static_cast<double>(key.size()));
       }
     answer.taints = {"warm"};
     return to_json(answer);
   }
-  const xtune::run::BenchJob job = xtune::ipc::bench_job_from_json(message);
-  if (aftermath == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
+  const xtune::run::BenchJob job = xtune::worker::bench_job_from_json(message);
+  if (aftermath == "error") return xtune::worker::error_to_json(xtune::ErrorKind::unavailable, "out of memory");
   misbehave(job.artifact.key);
   if (job.artifact.key == "killed once" && is_first_time(opened_file + ".killed")) raise(SIGKILL);
   if (job.artifact.key == "missing")
-    return xtune::ipc::error_to_json(xtune::ipc::MissingArtifact("missing", "the store"));
+    return xtune::worker::error_to_json(xtune::worker::MissingArtifact("missing", "the store"));
   const std::string earlier = aftermath;
   for (const std::string word : {"then ", "leaves "})
     if (job.artifact.key.starts_with(word)) aftermath = job.artifact.key.substr(word.size());
-  if (job.artifact.key == "error") return xtune::ipc::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
+  if (job.artifact.key == "error") return xtune::worker::error_to_json(xtune::ErrorKind::io, "artifact is damaged");
   xtune::run::BenchAnswer answer;
   answer.samples_ms = {1, 2, 3};
   answer.busy_s = 0.25;
@@ -137,8 +139,8 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
     answer.outcome = xtune::Outcome::timed_out, answer.lack = xtune::build::Lack::killed;
   if (job.artifact.key == "refused" || earlier == "refused") answer.outcome = xtune::Outcome::launch_failed;
   json message_back = to_json(answer);
-  if (answer.outcome == xtune::Outcome::launch_failed) message_back[xtune::ipc::doubtful_member] = true;
-  if (job.artifact.key == "leak") message_back[xtune::ipc::worn_member] = true;
+  if (answer.outcome == xtune::Outcome::launch_failed) message_back[xtune::worker::doubtful_member] = true;
+  if (job.artifact.key == "leak") message_back[xtune::worker::worn_member] = true;
   return message_back;
 }
 
@@ -147,11 +149,11 @@ json bench(const json& message, const std::string& opened_file, std::string& ref
 int main(int argc, char** argv) {
   const std::string opened_file = argc > 1 ? argv[1] : "/dev/null";
   std::string reference;  // the opened problem's
-  xtune::ipc::write_message(STDOUT_FILENO, xtune::ipc::worker_greeting());
-  while (const auto message = xtune::ipc::read_message(STDIN_FILENO)) {
+  xtune::worker::write_message(STDOUT_FILENO, xtune::worker::worker_greeting());
+  while (const auto message = xtune::worker::read_message(STDIN_FILENO)) {
     const json answer =
         message->contains("do") ? bench(*message, opened_file, reference) : compile(*message, opened_file);
-    xtune::ipc::write_message(STDOUT_FILENO, answer);
+    xtune::worker::write_message(STDOUT_FILENO, answer);
     // As a bench worker whose device is lost: it has answered, and takes its time to end.
     if (message->contains("do") && answer.value("outcome", "") == "crashed") {
       usleep(100000);

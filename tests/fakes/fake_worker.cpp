@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
 
 namespace {
 
@@ -60,31 +60,31 @@ void serve(const json& request) {
   if (what == "crash-once" && first_time(request.at("marker"))) raise(SIGKILL);
   if (what == "hang") hang();
   if (what == "wait") {
-    xtune::ipc::write_message(STDOUT_FILENO, {{xtune::ipc::waits_member, "/shared"}});
+    xtune::worker::write_message(STDOUT_FILENO, {{xtune::worker::waits_member, "/shared"}});
     while (!std::ifstream(request.at("marker").get<std::string>())) usleep(1000);
-    xtune::ipc::write_message(STDOUT_FILENO, {{xtune::ipc::waits_member, ""}});
+    xtune::worker::write_message(STDOUT_FILENO, {{xtune::worker::waits_member, ""}});
   }
   if (what == "start-grandchild") start_grandchild();
   if (what == "crash-with-grandchild") start_grandchild(), raise(SIGKILL);
   if (what == "garbage") put("Segmentation fault in kernel\n"), hang();
   if (what == "absurd-length") put(std::string("XTW1\xff\xff\xff\xff", 8)), hang();
-  if (what == "half") put(xtune::ipc::encode_message(answer).substr(0, 20)), _exit(0);
-  if (what == "two-answers") return put(xtune::ipc::encode_message(answer) + xtune::ipc::encode_message(answer));
+  if (what == "half") put(xtune::worker::encode_message(answer).substr(0, 20)), _exit(0);
+  if (what == "two-answers") return put(xtune::worker::encode_message(answer) + xtune::worker::encode_message(answer));
   if (what == "answer-and-exit") {
-    xtune::ipc::write_message(STDOUT_FILENO, answer);
+    xtune::worker::write_message(STDOUT_FILENO, answer);
     _exit(3);
   }
   if (what == "print") print_error(request.at("text"));
   if (what == "flood") print_error(std::string(request.at("bytes").get<std::size_t>(), 'x') + "the end");
   if (what == "large")
-    return xtune::ipc::write_message(STDOUT_FILENO,
-                                     {{"data", json::binary(std::vector<std::uint8_t>(request.at("bytes"), 0xAB))}});
+    return xtune::worker::write_message(STDOUT_FILENO,
+                                        {{"data", json::binary(std::vector<std::uint8_t>(request.at("bytes"), 0xAB))}});
   if (what == "wait-for-file") {
     // A FIFO: opening it blocks until the test opens its other end.
     const int fd = open(request.at("path").get<std::string>().c_str(), O_RDONLY);
     close(fd);
   }
-  xtune::ipc::write_message(STDOUT_FILENO, answer);
+  xtune::worker::write_message(STDOUT_FILENO, answer);
 }
 
 }  // namespace
@@ -95,11 +95,11 @@ int main(int argc, char** argv) {
     print_error("cannot load libdevice\n");
     return 127;
   }
-  if (mode == "--wrong-greeting") put(xtune::ipc::encode_message({{"xtune_worker", 999}}));
+  if (mode == "--wrong-greeting") put(xtune::worker::encode_message({{"xtune_worker", 999}}));
   if (mode == "--late-greeting") {
     usleep(100000);
     print_error("greeting late\n");
   }
-  xtune::ipc::write_message(STDOUT_FILENO, xtune::ipc::worker_greeting());
-  while (const auto request = xtune::ipc::read_message(STDIN_FILENO)) serve(*request);
+  xtune::worker::write_message(STDOUT_FILENO, xtune::worker::worker_greeting());
+  while (const auto request = xtune::worker::read_message(STDIN_FILENO)) serve(*request);
 }

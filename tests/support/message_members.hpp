@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/build/keyed_files.hpp"
-#include "core/target/inventory.hpp"
-#include "ipc/protocol.hpp"
 #include "support/record_members.hpp"
+#include "worker/ipc/inventory.hpp"
+#include "worker/ipc/protocol.hpp"
 
 namespace xtune {
 XTUNE_ENUMERATORS(DType, 17)
@@ -58,11 +58,11 @@ XTUNE_PART_OF_MEMBERS(CompileRequest,
                        toolchain, variables, more_entries, base_key, known_manifests, run))
 }  // namespace xtune::build
 
-namespace xtune::target {
+namespace xtune::run {
 XTUNE_MEMBERS(CompilerState, name, toolchain, reason, failed, default_arch, archs, parts)
 XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, driver_absent, toolchain, toolchain_reason,
               toolchain_failed, default_arch, toolchain_parts, compilers)
-}  // namespace xtune::target
+}  // namespace xtune::run
 
 namespace xtune::run {
 XTUNE_MEMBERS(CompileJob, backend, cache, key, request, scratch, keep_in_scratch, expected_s)

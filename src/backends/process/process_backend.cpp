@@ -22,7 +22,7 @@ namespace {
 
 class ProcessToolchain final : public build::Toolchain {
  public:
-  // The facts about the compiler come from the spec: core/target/target.hpp.
+  // The facts about the compiler come from the spec: worker/ipc/target.hpp.
   std::string fingerprint() override { return "the spec's own commands"; }
   std::string default_arch() override { return cpu::own_arch(); }
 

@@ -183,7 +183,7 @@ TuneOptions Audit::options(const std::filesystem::path& scratch) const {
   return options;
 }
 
-bool Audit::tune(std::size_t number, std::uint64_t repeat, const target::Target& target, const TuneServices& services,
+bool Audit::tune(std::size_t number, std::uint64_t repeat, const run::Target& target, const TuneServices& services,
                  TuneObserver& observer) {
   AuditedCase& one = cases_.at(number);
   spec::Spec spec = spec_;
@@ -206,7 +206,7 @@ void Audit::end_repeat() {
   if (error) throw Error(ErrorKind::io, all.string() + ": cannot be emptied for the next repeat: " + error.message());
 }
 
-bool Audit::compare(std::size_t number, const target::Target& target, const TuneServices& services,
+bool Audit::compare(std::size_t number, const run::Target& target, const TuneServices& services,
                     TuneObserver& observer) {
   AuditedCase& one = cases_.at(number);
   spec::Spec spec = spec_;

@@ -86,12 +86,12 @@ class Audit {
   /// Tunes a case in a repeat; both count from 0. Results of other cases that were tuned before in this repeat guide
   /// the search, as in `xtune run`. Returns false if it was stopped: nothing is kept of it. Throws Error as tune()
   /// does.
-  bool tune(std::size_t number, std::uint64_t repeat, const target::Target& target, const TuneServices& services,
+  bool tune(std::size_t number, std::uint64_t repeat, const run::Target& target, const TuneServices& services,
             TuneObserver& observer);
   /// Call it after the last case of each repeat: the next one begins with an empty store.
   void end_repeat();
   /// Measures the configurations of a case side by side. Returns false if it was stopped.
-  bool compare(std::size_t number, const target::Target& target, const TuneServices& services, TuneObserver& observer);
+  bool compare(std::size_t number, const run::Target& target, const TuneServices& services, TuneObserver& observer);
 
  private:
   std::filesystem::path store() const { return settings_.folder / "store"; }

@@ -108,8 +108,8 @@ std::string name_of(const device::DeviceInfo& device) {
   return fmt::format("device {} ({}{}{})", device.index, device.name, device.uuid.empty() ? "" : ", ", device.uuid);
 }
 
-DevicePool::DevicePool(const target::Target& target, const std::vector<BenchService*>& benches,
-                       CompileService& compiler, double compile_timeout_s, TuneObserver& observer)
+DevicePool::DevicePool(const run::Target& target, const std::vector<BenchService*>& benches, CompileService& compiler,
+                       double compile_timeout_s, TuneObserver& observer)
     : observer_(observer) {
   for (std::size_t i = 0; i < benches.size() && i <= target.further.size(); ++i) {
     benches_.push_back(std::make_unique<RebuildingBench>(*benches[i], compiler, compile_timeout_s));

@@ -76,7 +76,7 @@ std::string name_of(const device::DeviceInfo& device);
 class DevicePool {
  public:
   /// benches: of target.device, then of each of target.further. All must outlive this.
-  DevicePool(const target::Target& target, const std::vector<BenchService*>& benches, CompileService& compiler,
+  DevicePool(const run::Target& target, const std::vector<BenchService*>& benches, CompileService& compiler,
              double compile_timeout_s, TuneObserver& observer);
 
   PooledDevice& first() noexcept { return devices_.front(); }

@@ -18,7 +18,7 @@ void apply(const SearchSettings& settings, spec::SearchSpec& search) {
   if (settings.seconds) search.seconds = settings.seconds;
 }
 
-TuneOptions TuningJob::next_run(const spec::Spec& spec, const target::Target& target,
+TuneOptions TuningJob::next_run(const spec::Spec& spec, const run::Target& target,
                                 const std::filesystem::path& scratch) {
   TuneOptions options = settings_;
   options.store = kept_ == system::Kept::all ? settings_.store : scratch / "store";
@@ -39,7 +39,7 @@ std::filesystem::path TuningJob::artifacts_of(const std::filesystem::path& scrat
   return kept_ == system::Kept::nothing ? scratch / "store" : settings_.store;
 }
 
-store::RecordSet TuningJob::stored(const spec::Spec& spec, const target::Target& target) const {
+store::RecordSet TuningJob::stored(const spec::Spec& spec, const run::Target& target) const {
   if (kept_ != system::Kept::all || settings_.fresh || settings_.sanitize) return {};
   return store::read_records(settings_.store, target.device.arch, spec.kernel.name);
 }
@@ -100,7 +100,7 @@ void measure_across(const store::Objective& objective, std::vector<TuneResult>& 
   }
 }
 
-std::optional<store::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
+std::optional<store::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const run::Target& target,
                                                  const std::vector<store::Record>& stored) {
   if (cases.empty()) return std::nullopt;
   std::vector<store::CaseRecords> known;

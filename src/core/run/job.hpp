@@ -34,12 +34,12 @@ class TuningJob {
   TuningJob(TuneOptions settings, system::Kept kept) : settings_(std::move(settings)), kept_(kept) {}
 
   /// Options of the next run. scratch: for its problem. The options are valid as long as this object.
-  TuneOptions next_run(const spec::Spec& spec, const target::Target& target, const std::filesystem::path& scratch);
+  TuneOptions next_run(const spec::Spec& spec, const run::Target& target, const std::filesystem::path& scratch);
   std::filesystem::path artifacts_of(const std::filesystem::path& scratch) const;
   /// Ids of all runs.
   const std::set<std::string>& attempts() const noexcept { return attempts_; }
   /// The stored records that can be used for a case in addition to its run's results; none if all are measured again.
-  store::RecordSet stored(const spec::Spec& spec, const target::Target& target) const;
+  store::RecordSet stored(const spec::Spec& spec, const run::Target& target) const;
 
  private:
   const TuneOptions settings_;
@@ -73,7 +73,7 @@ struct RunCase {
 
 /// choose_across over the results of the runs and those of `stored` that can be used for each case, so that `xtune
 /// best` gives the same answer. The result refers to the records of both.
-std::optional<store::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const target::Target& target,
+std::optional<store::AcrossChoice> choose_across(const std::vector<RunCase>& cases, const run::Target& target,
                                                  const std::vector<store::Record>& stored);
 
 }  // namespace xtune::run

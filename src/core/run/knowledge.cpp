@@ -177,7 +177,7 @@ std::vector<search::Observation> observations_of(const Study& study, const space
 }  // namespace
 
 Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                        const target::Target& target) {
+                        const run::Target& target) {
   Knowledge knowledge;
   const model::Suggestions suggestions = model::suggest(spec, space, problem, target.device);
   if (const auto& ranking = suggestions.ranking) {
@@ -193,7 +193,7 @@ Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const
 }
 
 void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                 const target::Target& target, const store::GrowingRecords& here, const std::filesystem::path& store,
+                 const run::Target& target, const store::GrowingRecords& here, const std::filesystem::path& store,
                  std::int64_t before_unix_ms) {
   const device::DeviceInfo& own = target.device;
   const auto is_own = [&](const Bindings& sizes, const device::DeviceInfo& device) {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/run/target.hpp"
 #include "core/search/strategy.hpp"
 #include "core/spec/spec.hpp"
-#include "core/target/target.hpp"
 
 namespace xtune::store {
 class GrowingRecords;
@@ -29,7 +29,7 @@ struct Knowledge {
 
 /// The candidates of the spec's [candidates] for a GPU with a known model, and the default configuration.
 Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                        const target::Target& target);
+                        const run::Target& target);
 
 /// Adds the stored records of the same kernel on other devices, of other problems on this one, and of this one with
 /// another driver. Only records that existed before this problem was first measured on this device with its driver
@@ -39,7 +39,7 @@ Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const
 /// eight sources. here: the store's records of this kernel on this architecture, refreshed. before_unix_ms: newer
 /// records are not used.
 void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                 const target::Target& target, const store::GrowingRecords& here, const std::filesystem::path& store,
+                 const run::Target& target, const store::GrowingRecords& here, const std::filesystem::path& store,
                  std::int64_t before_unix_ms = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace xtune::run

@@ -42,7 +42,7 @@ constexpr std::uint64_t default_evals = 400;
 
 }  // namespace
 
-RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const target::Target& target_,
+RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const run::Target& target_,
                        const TuneOptions& options_, std::size_t parallel, std::size_t devices, system::Clock& clock_,
                        TuneObserver& observer_, const std::function<void()>& poll)
     : spec(spec_),

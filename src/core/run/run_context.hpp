@@ -58,7 +58,7 @@ void fill_record(store::Record& record, const Trial& trial, const device::Device
 struct RunContext {
   /// parallel: maximum number of compilers at once; devices: number of devices that measure. poll: as in Space. The
   /// references must outlive this.
-  RunContext(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
+  RunContext(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
              std::size_t parallel, std::size_t devices, system::Clock& clock, TuneObserver& observer,
              const std::function<void()>& poll);
   RunContext(const RunContext&) = delete;
@@ -66,7 +66,7 @@ struct RunContext {
 
   const spec::Spec& spec;
   const Bindings& problem;
-  const target::Target& target;
+  const run::Target& target;
   const TuneOptions& options;
   system::Clock& clock;
   TuneObserver& observer;

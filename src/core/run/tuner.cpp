@@ -100,7 +100,7 @@ class StopConditions {
 /// measured in full, one after the other, and finally finals_ are held.
 class Tuning {
  public:
-  Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target, const TuneOptions& options,
+  Tuning(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
          const TuneServices& services, TuneObserver& observer);
   /// Call it once.
   TuneResult go();
@@ -144,8 +144,8 @@ class Tuning {
   std::optional<PeerWork> peers_;
 };
 
-Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-               const TuneOptions& options, const TuneServices& services, TuneObserver& observer)
+Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
+               const TuneServices& services, TuneObserver& observer)
     : stops_(services.clock, spec.search.seconds, services.stop, options.drain),
       loop_(services.loop),
       run_(spec, problem, target, options, services.compiler.parallel(), services.benches.size(), services.clock,
@@ -367,8 +367,8 @@ Progress Tuning::progress() {
 
 }  // namespace
 
-TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                const TuneOptions& options, const TuneServices& services, TuneObserver& observer) {
+TuneResult tune(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
+                const TuneServices& services, TuneObserver& observer) {
   return Tuning(spec, problem, target, options, services, observer).go();
 }
 

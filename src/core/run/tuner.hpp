@@ -11,10 +11,10 @@
 
 #include "core/run/peers.hpp"
 #include "core/run/services.hpp"
+#include "core/run/target.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/best.hpp"
 #include "core/store/record.hpp"
-#include "core/target/target.hpp"
 #include "system/clock.hpp"
 #include "system/event_loop.hpp"
 
@@ -142,7 +142,7 @@ struct TuneServices {
 /// Runs on services.loop until the strategy is done, the budget is spent or services.stop becomes true; then all work
 /// in flight is abandoned, and its measurements are kept. A tenth of [search] seconds is reserved for the finals.
 /// Throws Error; records appended before that stay in the store.
-TuneResult tune(const spec::Spec& spec, const Bindings& problem, const target::Target& target,
-                const TuneOptions& options, const TuneServices& services, TuneObserver& observer);
+TuneResult tune(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
+                const TuneServices& services, TuneObserver& observer);
 
 }  // namespace xtune::run

@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "ipc/pool.hpp"
+#include "worker/ipc/pool.hpp"
 
 namespace xtune::test {
 
 /// A limit that no test reaches.
 constexpr double long_s = 120;
 
-inline ipc::WorkerCommand fake_worker(const std::vector<std::string>& arguments = {}) {
-  ipc::WorkerCommand command;
+inline worker::WorkerCommand fake_worker(const std::vector<std::string>& arguments = {}) {
+  worker::WorkerCommand command;
   command.argv = {XTUNE_FAKE_WORKER};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   return command;
 }
 
-inline const nlohmann::json& answer_in(const ipc::WorkerReply& reply) {
+inline const nlohmann::json& answer_in(const worker::WorkerReply& reply) {
   REQUIRE_MESSAGE(reply.answer,
                   (reply.failure ? reply.failure->text + "\n" + reply.stderr_tail : std::string("no failure either")));
   return *reply.answer;

@@ -8,12 +8,12 @@
 
 #include "base/random.hpp"
 #include "fakes/io_error.hpp"
-#include "ipc/protocol.hpp"
 #include "support/text.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
-using namespace xtune::ipc;
+using namespace xtune::worker;
 
 using namespace xtune;
 using namespace xtune::test;

@@ -7,12 +7,12 @@
 #include <string>
 
 #include "fakes/environment_variable.hpp"
-#include "ipc/pool.hpp"
 #include "support/error_of.hpp"
 #include "system/machine.hpp"
+#include "worker/ipc/pool.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 namespace {
 
 std::size_t share_of_cores(double share) {
@@ -54,4 +54,4 @@ TEST_CASE("Other numbers of compilers are refused, by the name of the option or 
 }
 
 }  // namespace
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

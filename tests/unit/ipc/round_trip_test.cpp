@@ -15,7 +15,7 @@ void check_messages(Read read) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     auto message = test::RandomValues(seed).make<Message>();
     test::settle(message);
-    const Json json = ipc::to_json(message);
+    const Json json = worker::to_json(message);
     CAPTURE(seed);
     CHECK(test::same(read(json), message));
     CHECK(test::same(read(Json::from_msgpack(Json::to_msgpack(json))), message));
@@ -25,13 +25,13 @@ void check_messages(Read read) {
 }  // namespace
 
 TEST_CASE("Each message with random values comes back from MessagePack as it was") {
-  check_messages<run::CompileJob>(ipc::compile_job_from_json);
-  check_messages<run::CompileAnswer>(ipc::compile_answer_from_json);
-  check_messages<run::OpenJob>(ipc::open_job_from_json);
-  check_messages<run::BenchJob>(ipc::bench_job_from_json);
-  check_messages<run::BenchAnswer>(ipc::bench_answer_from_json);
-  check_messages<run::RoundsJob>(ipc::rounds_job_from_json);
-  check_messages<run::RoundsAnswer>(ipc::rounds_answer_from_json);
+  check_messages<run::CompileJob>(worker::compile_job_from_json);
+  check_messages<run::CompileAnswer>(worker::compile_answer_from_json);
+  check_messages<run::OpenJob>(worker::open_job_from_json);
+  check_messages<run::BenchJob>(worker::bench_job_from_json);
+  check_messages<run::BenchAnswer>(worker::bench_answer_from_json);
+  check_messages<run::RoundsJob>(worker::rounds_job_from_json);
+  check_messages<run::RoundsAnswer>(worker::rounds_answer_from_json);
 }
 
 TEST_CASE("The files of a compile job come back with it") {
@@ -39,19 +39,19 @@ TEST_CASE("The files of a compile job come back with it") {
     run::CompileJob job;
     const auto files = test::RandomValues(seed).make<build::KeyedFiles>();
     job.request.files = std::make_shared<const build::KeyedFiles>(files);
-    const run::CompileJob read = ipc::compile_job_from_json(ipc::to_json(job));
+    const run::CompileJob read = worker::compile_job_from_json(worker::to_json(job));
     REQUIRE(read.request.files);
     CHECK(test::same(*read.request.files, files));
   }
-  CHECK_FALSE(ipc::compile_job_from_json(ipc::to_json(run::CompileJob())).request.files);
+  CHECK_FALSE(worker::compile_job_from_json(worker::to_json(run::CompileJob())).request.files);
 }
 
 TEST_CASE("What a probe found, with random values and paths of any bytes, comes back from JSON as it was") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     test::RandomValues random(seed);
-    auto state = random.make<target::BackendState>();
+    auto state = random.make<run::BackendState>();
     for (build::KeyedFile& file : state.toolchain_parts.files.files)
       if (random.flag()) file.path += "\xff\x01";
-    CHECK(test::same(target::backend_state_from_json(Json::parse(target::to_json(state).dump())), state));
+    CHECK(test::same(worker::backend_state_from_json(Json::parse(worker::to_json(state).dump())), state));
   }
 }

@@ -1,5 +1,5 @@
 // Tests of the worker-backed services: every way a worker can end becomes the right outcome, or the right error.
-#include "ipc/services.hpp"
+#include "worker/ipc/services.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,16 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "core/run/device_pool.hpp"
-#include "core/target/target.hpp"
 #include "fakes/limited_child.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/target.hpp"
 
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::spec;
-using namespace xtune::target;
 
 namespace {
 

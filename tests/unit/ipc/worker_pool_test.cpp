@@ -11,13 +11,13 @@
 #include <set>
 
 #include "fakes/process_checks.hpp"
-#include "ipc/pool.hpp"
 #include "system/files.hpp"
 #include "unit/ipc/fake_worker.hpp"
+#include "worker/ipc/pool.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::system;
-using namespace xtune::ipc;
+using namespace xtune::worker;
 
 using namespace xtune;
 using namespace xtune::test;

@@ -17,7 +17,7 @@ using namespace xtune::run;
 using namespace xtune::search;
 using namespace xtune::space;
 using namespace xtune::spec;
-using namespace xtune::target;
+using namespace xtune::worker;
 
 using namespace xtune;
 

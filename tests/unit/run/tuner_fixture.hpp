@@ -43,7 +43,7 @@ struct Tuning {
   FakeClock clock;
   RecordingObserver observer;
   std::atomic<bool> stop{false};
-  target::Target target;
+  run::Target target;
   run::TuneOptions options;
   std::string parameters = "A = [1, 2, 3]\nB = { values = [10, 20], compile_time = false }\n";
   std::string shared = "0";

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/store/record_log.hpp"
-#include "ipc/protocol.hpp"
 #include "tuner_fixture.hpp"
+#include "worker/ipc/protocol.hpp"
 
 using namespace xtune::store;
 using namespace xtune::run;
@@ -155,7 +155,7 @@ TEST_CASE("What the worker says against its samples is kept with them") {
   t.bench.respond = [](const BenchJob& job) {
     BenchAnswer answer = measured(2.0);
     if (threads_of(job) == 64) answer.taints = {"throttled", "ECC errors"};
-    return ipc::bench_answer_from_json(ipc::to_json(answer));
+    return worker::bench_answer_from_json(worker::to_json(answer));
   };
   for (const Record& record : t.run().records)
     CHECK(record.tainted.size() == (Tuning::value(record.config, "A") == 2 ? 2 : 0));

@@ -4,14 +4,15 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/target/target.hpp"
 #include "support/text.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::system;
 using namespace xtune::spec;
-using namespace xtune::target;
+using namespace xtune::run;
+using namespace xtune::worker;
 
 using namespace xtune;
 using namespace xtune::test;

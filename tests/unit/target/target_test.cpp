@@ -1,5 +1,5 @@
 // Tests of choosing devices by index.
-#include "core/target/target.hpp"
+#include "worker/ipc/target.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,8 @@
 #include "xtune/error.hpp"
 
 using namespace xtune::device;
-using namespace xtune::target;
+using namespace xtune::run;
+using namespace xtune::worker;
 
 namespace {
 

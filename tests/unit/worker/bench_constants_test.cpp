@@ -6,10 +6,9 @@
 
 #include "bench_fixture.hpp"
 
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::spec;
-using namespace xtune::worker;
 
 namespace {
 

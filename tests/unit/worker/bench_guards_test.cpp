@@ -7,12 +7,11 @@
 #include "bench_fixture.hpp"
 #include "worker/arguments.hpp"
 
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
 using namespace xtune::validate;
-using namespace xtune::worker;
 
 namespace {
 

@@ -9,11 +9,10 @@
 #include "fakes/fake_check_kernel.hpp"
 #include "support/text.hpp"
 
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
-using namespace xtune::worker;
 
 namespace {
 

@@ -12,12 +12,11 @@
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::build;
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
 using namespace xtune::validate;
-using namespace xtune::worker;
 
 namespace {
 

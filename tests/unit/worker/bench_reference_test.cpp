@@ -13,11 +13,10 @@
 using namespace xtune::system;
 using namespace xtune::base;
 using namespace xtune::build;
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::spec;
 using namespace xtune::validate;
-using namespace xtune::worker;
 
 namespace {
 
@@ -171,7 +170,7 @@ TEST_CASE("A reference whose artifact the store has lost is named as such, so th
   bench.open.reference.at = "k.toml:9:13";
   bench.open.reference.artifact.key = std::string(64, 'c');
   xtune::worker::BenchSession session(bench.device, bench.open, bench.clock);
-  CHECK_THROWS_AS(session.prepare_reference(), xtune::ipc::MissingArtifact);
+  CHECK_THROWS_AS(session.prepare_reference(), xtune::worker::MissingArtifact);
 }
 
 TEST_CASE("A reference kernel is timed once, as a configuration is, if that is asked for") {

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "ipc/locked_clocks.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
+#include "worker/ipc/locked_clocks.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
@@ -43,7 +43,7 @@ int guard_pid() {
 TEST_CASE("clocks are fixed as long as the object lives") {
   const Clocks clocks;
   {
-    ipc::LockedClocks locked(clocks.words(1410));
+    worker::LockedClocks locked(clocks.words(1410));
     CHECK(locked.mhz() == std::vector<int>{1410, 1410});
     CHECK(clocks.fixed(0));
     CHECK(clocks.fixed(3));
@@ -51,14 +51,14 @@ TEST_CASE("clocks are fixed as long as the object lives") {
     CHECK_FALSE(clocks.fixed(0));
     CHECK_FALSE(clocks.fixed(3));
   }
-  { const ipc::LockedClocks locked(clocks.words()); }
+  { const worker::LockedClocks locked(clocks.words()); }
   CHECK_FALSE(clocks.fixed(0));
 }
 
 TEST_CASE("an exception restores clocks, and signals to all processes leave them to the object") {
   const Clocks clocks;
   try {
-    const ipc::LockedClocks locked(clocks.words());
+    const worker::LockedClocks locked(clocks.words());
     const int guard = guard_pid();
     REQUIRE(guard > 0);
     for (const int signum : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}) kill(guard, signum);
@@ -77,7 +77,7 @@ TEST_CASE("a driver that is killed leaves no clock fixed") {
   const pid_t driver = fork();
   REQUIRE(driver >= 0);
   if (driver == 0) {
-    const ipc::LockedClocks locked(clocks.words());
+    const worker::LockedClocks locked(clocks.words());
     const char byte = clocks.fixed(0) && clocks.fixed(3) ? 'y' : 'n';
     if (write(ready[1], &byte, 1) != 1) _exit(1);
     for (;;) pause();
@@ -96,14 +96,14 @@ TEST_CASE("if one device's clock cannot be fixed, none is, and the reason is an 
   const Clocks clocks;
   clocks.touch("3.forbidden");
   try {
-    const ipc::LockedClocks locked(clocks.words());
+    const worker::LockedClocks locked(clocks.words());
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::unavailable);
     CHECK(std::string(error.what()) == "no permission for 3");
   }
   CHECK_FALSE(clocks.fixed(0));
-  CHECK_THROWS_AS(ipc::LockedClocks({"/bin/false"}), Error);
+  CHECK_THROWS_AS(worker::LockedClocks({"/bin/false"}), Error);
 }
 
 TEST_CASE("if another device's clock cannot be restored either, the error has the command that does it") {
@@ -111,7 +111,7 @@ TEST_CASE("if another device's clock cannot be restored either, the error has th
   clocks.touch("3.forbidden");
   clocks.touch("stuck");
   CHECK_THROWS_WITH_AS(
-      ipc::LockedClocks(clocks.words()),
+      worker::LockedClocks(clocks.words()),
       "no permission for 3; clocks fixed before that are not restored (it is stuck); this does it: rm 0", Error);
 }
 
@@ -119,11 +119,11 @@ TEST_CASE("clocks that could not be restored are named, with the commands that d
   const Clocks clocks;
   clocks.touch("stuck");
   {
-    ipc::LockedClocks stuck(clocks.words());
+    worker::LockedClocks stuck(clocks.words());
     CHECK(stuck.restore() == "the clocks are not restored (it is stuck; it is stuck); this does it: rm 0; rm 3");
   }
   std::filesystem::remove(clocks.folder.path() / "stuck");
-  ipc::LockedClocks killed(clocks.words());
+  worker::LockedClocks killed(clocks.words());
   const int guard = guard_pid();
   REQUIRE(guard > 0);
   kill(guard, SIGKILL);

@@ -10,12 +10,11 @@
 #include "fakes/fake_check_kernel.hpp"
 
 using namespace xtune::build;
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::measure;
 using namespace xtune::spec;
 using namespace xtune::validate;
-using namespace xtune::worker;
 
 namespace {
 

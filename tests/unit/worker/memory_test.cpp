@@ -14,10 +14,9 @@
 
 using namespace xtune::base;
 using namespace xtune::system;
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::spec;
-using namespace xtune::worker;
 
 namespace {
 

@@ -9,11 +9,10 @@
 #include "core/validate/npy.hpp"
 #include "support/text.hpp"
 
-using namespace xtune::ipc;
+using namespace xtune::worker;
 using namespace xtune::run;
 using namespace xtune::spec;
 using namespace xtune::validate;
-using namespace xtune::worker;
 
 namespace {
 

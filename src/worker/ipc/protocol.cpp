@@ -1,5 +1,5 @@
 // Frames of MessagePack, and the JSON forms of the messages in them.
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
 
 #include <unistd.h>
 
@@ -22,7 +22,7 @@
 #include "core/store/record.hpp"
 #include "system/descriptor.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 namespace {
 
 using Json = nlohmann::json;
@@ -449,4 +449,4 @@ void throw_if_error(const Json& answer) {
   throw Error(ErrorKind::io, "a worker failed: " + answer.at("message").get<std::string>());
 }
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

@@ -16,7 +16,7 @@
 #include "system/event_loop.hpp"
 #include "system/subprocess.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 
 class MessageDecoder;
 
@@ -202,4 +202,4 @@ class JobMemory {
   std::uint64_t peak_bytes_ = 0;
 };
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

@@ -13,7 +13,7 @@
 #include "core/run/services.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 
 /// A frame is the four bytes "XTW1", the payload's length as a little-endian u32, and the payload as MessagePack.
 /// Larger frames are neither sent nor accepted: a larger length counts as garbage.
@@ -124,4 +124,4 @@ inline std::filesystem::path output_path(const std::filesystem::path& folder, co
 }
 inline std::string launch_of_round(std::size_t job) { return "round-" + std::to_string(job); }
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "core/target/target.hpp"
-#include "ipc/pool.hpp"
-#include "ipc/protocol.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"
 #include "system/processes.hpp"
+#include "worker/ipc/pool.hpp"
+#include "worker/ipc/protocol.hpp"
+#include "worker/ipc/target.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 
 /// Uses a pool of `xtune worker compile` processes; fewer at a time if there is little memory. parallel() does not
 /// change, since a search must not depend on the amount of memory that is free today.
@@ -90,7 +90,7 @@ class JobWorkers {
   /// (system::Descendants).
   JobWorkers(system::EventLoop& loop, std::size_t jobs, Orphans orphans = Orphans::ignore);
   /// Adds a bench worker for each device of the target. sanitize: kernels are built with the sanitizers.
-  void add_benches(const target::Target& target, bool sanitize);
+  void add_benches(const run::Target& target, bool sanitize);
 
   run::CompileService& compiler() noexcept { return compiler_; }
   std::vector<run::BenchService*> benches() const;  ///< for target.device, then for each of target.further
@@ -103,4 +103,4 @@ class JobWorkers {
   std::vector<std::unique_ptr<WorkerBenchService>> benches_;
 };
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

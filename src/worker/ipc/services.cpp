@@ -1,5 +1,5 @@
 // The services that use workers: send requests, return outcomes.
-#include "ipc/services.hpp"
+#include "worker/ipc/services.hpp"
 
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "core/target/inventory.hpp"
-#include "core/target/target.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"
+#include "worker/ipc/inventory.hpp"
+#include "worker/ipc/target.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 namespace {
 
 // Opening a problem may fill gigabytes of inputs.
@@ -178,7 +178,7 @@ run::CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, con
                                                    double timeout_s) {
   throw_if_not_about_the_job(reply);
   if (!reply.failure) {
-    if (reply.answer->value("toolchain_changed", false)) target::forget_backend(backend);
+    if (reply.answer->value("toolchain_changed", false)) forget_backend(backend);
     throw_if_error(*reply.answer);
     run::CompileAnswer answer = compile_answer_from_json(*reply.answer);
     memory_.measured(answer.peak_bytes);
@@ -414,14 +414,14 @@ WorkerCommand compile_worker_command(std::size_t jobs, const std::filesystem::pa
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   // The minimum is the address space that the vendors' compilers map; they use far less of it.
   const std::uint64_t limit_bytes = std::max<std::uint64_t>(total / (jobs + 1), std::uint64_t{8} << 30);
-  return {{target::worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
+  return {{worker_program().string(), "worker", "compile", "--memory-limit", std::to_string(limit_bytes)},
           temporaries_in(temporaries),
           {},
           limit_bytes};
 }
 
 WorkerCommand bench_worker_command(bool sanitize, const std::filesystem::path& temporaries) {
-  WorkerCommand command{{target::worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
+  WorkerCommand command{{worker_program().string(), "worker", "bench"}, temporaries_in(temporaries), {}};
   if (sanitize) command.argv.emplace_back("--sanitize");
   return command;
 }
@@ -431,7 +431,7 @@ JobWorkers::JobWorkers(system::EventLoop& loop, std::size_t jobs, Orphans orphan
       descendants_(orphans == Orphans::kill ? std::make_unique<system::Descendants>() : nullptr),
       compiler_(loop, jobs, compile_worker_command(jobs, temporaries_.path())) {}
 
-void JobWorkers::add_benches(const target::Target& target, bool sanitize) {
+void JobWorkers::add_benches(const run::Target& target, bool sanitize) {
   using enum WorkerBenchService::Role;
   for (std::size_t i = 0; i <= target.further.size(); ++i)
     benches_.push_back(std::make_unique<WorkerBenchService>(loop_, bench_worker_command(sanitize, temporaries_.path()),
@@ -444,4 +444,4 @@ std::vector<run::BenchService*> JobWorkers::benches() const {
   return all;
 }
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

@@ -1,7 +1,7 @@
 // Chooses the backend and device to tune for: for kernels, and for programs, whose backend "process" has the devices of
 // other backends. The emulator is a library in the place of HIP's; its variables reach the workers through the
 // environment.
-#include "core/target/target.hpp"
+#include "worker/ipc/target.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -18,12 +18,12 @@
 #include "core/device/backend_facts.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/store/best.hpp"
-#include "core/target/inventory.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
+#include "worker/ipc/inventory.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::target {
+namespace xtune::worker {
 
 namespace {
 
@@ -33,11 +33,11 @@ bool without_device(const TargetOptions& options) {
   return options.need == TargetNeed::compiler;
 }
 
-bool usable(const BackendState& state, bool need_device) {
+bool usable(const run::BackendState& state, bool need_device) {
   return !state.toolchain.empty() && !(need_device && state.devices.empty());
 }
 
-std::string lack_of(const BackendState& state) {
+std::string lack_of(const run::BackendState& state) {
   if (state.devices.empty()) return state.name + ": " + state.device_reason;
   return state.name + ": " + state.toolchain_reason;
 }
@@ -49,7 +49,7 @@ struct NoGpu {
   std::string text;
 };
 
-NoGpu no_gpu_of(const BackendState& state) {
+NoGpu no_gpu_of(const run::BackendState& state) {
   const auto opening = [](const std::string& reason) {
     return base::printable(reason.substr(0, std::min(reason.find(": "), reason.find(" ("))), 100);
   };
@@ -70,7 +70,7 @@ device::DeviceInfo known_or_error(const std::string& arch) {
 
 /// `named`: the user has named the backend; else the architecture determined it, and this build has no other for it, as
 /// where hip was built for NVIDIA GPUs.
-device::DeviceInfo device_for_arch(const BackendState& backend, const std::string& arch, bool named) {
+device::DeviceInfo device_for_arch(const run::BackendState& backend, const std::string& arch, bool named) {
   device::DeviceInfo device = known_or_error(arch);
   const auto usual = device::known_device(backend.default_arch);
   const std::string vendor = usual ? usual->vendor : "cpu";
@@ -86,7 +86,7 @@ device::DeviceInfo device_for_arch(const BackendState& backend, const std::strin
 }
 
 /// The first suitable backend. Throws Error(unavailable).
-void choose_backend(const TargetOptions& options, Target& target) {
+void choose_backend(const TargetOptions& options, run::Target& target) {
   std::vector<std::string> names = device::backends_for(options.backend);
   // An architecture determines its vendor's backend without a driver.
   if (const auto device = device::known_device(options.arch); device && device::is_choice(options.backend)) {
@@ -102,11 +102,11 @@ void choose_backend(const TargetOptions& options, Target& target) {
       return std::find(own.begin(), own.end(), options.compiler) == own.end();
     });
   const bool compiler_alone = without_device(options);
-  std::optional<BackendState> fallback;
+  std::optional<run::BackendState> fallback;
   std::vector<std::string> reasons;
   NoGpu no_gpu;
   for (const std::string& name : names) {
-    BackendState state = find_backend(name, options.fresh);
+    run::BackendState state = find_backend(name, options.fresh);
     select_compiler(state, options.compiler, options.arch);
     // Every machine has a CPU: it must not hide the compilers for GPUs of other machines.
     const bool is_gpu = !state.devices.empty() && !device::is_cpu(state.devices[0]);
@@ -133,7 +133,7 @@ void choose_backend(const TargetOptions& options, Target& target) {
 
 }  // namespace
 
-std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices) {
+std::vector<device::DeviceInfo> choose_devices(const run::BackendState& backend, const std::vector<int>& indices) {
   const std::vector<device::DeviceInfo>& present = backend.devices;
   std::vector<device::DeviceInfo> chosen;
   if (indices.empty()) {
@@ -160,10 +160,10 @@ std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, cons
   return chosen;
 }
 
-Target choose_target(const TargetOptions& options) {
-  Target target;
+run::Target choose_target(const TargetOptions& options) {
+  run::Target target;
   choose_backend(options, target);
-  const BackendState& backend = target.backend;
+  const run::BackendState& backend = target.backend;
   if (!backend.devices.empty()) {
     target.further = choose_devices(backend, options.devices);
     target.device = target.further.front();
@@ -220,7 +220,7 @@ std::string found(const spec::Spec& spec, const spec::ProcessCommand& command) {
   return path;
 }
 
-BackendState as_process(BackendState devices, const BackendState& process) {
+run::BackendState as_process(run::BackendState devices, const run::BackendState& process) {
   devices.name = process.name;
   for (device::DeviceInfo& device : devices.devices) device.backend = process.name;
   return devices;
@@ -265,7 +265,7 @@ std::string warning_of_unknown_sources(const spec::Spec& spec) {
       spec::to_string(spec.process->build.at), base::printable(*tool));
 }
 
-Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
+run::Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
   if (!spec.process) {
     if (options.backend == "process")
       throw Error(ErrorKind::invalid_argument,
@@ -279,8 +279,8 @@ Target choose_target(const spec::Spec& spec, const TargetOptions& options) {
                             base::printable(options.backend, 80)));
   device::require_compiler("process", options.compiler);
   const spec::ProcessSpec& process = *spec.process;
-  const BackendState commands = find_backend("process", options.fresh);
-  Target target;
+  const run::BackendState commands = find_backend("process", options.fresh);
+  run::Target target;
   target.backend =
       process.device == "host" ? commands : as_process(find_backend(process.device, options.fresh), commands);
   target.backend.toolchain = build_fingerprint(spec);
@@ -355,7 +355,7 @@ void set_worker_program(const std::filesystem::path& program) {
 bool needs_emulator(const std::string& arch) {
   const auto known = device::known_device(arch);
   if (!known || known->vendor != "amd") return false;
-  const BackendState hip = find_backend("hip", false);
+  const run::BackendState hip = find_backend("hip", false);
   return std::none_of(hip.devices.begin(), hip.devices.end(), [&](const device::DeviceInfo& device) {
     return device::base_arch(device.arch) == device::base_arch(arch);
   });
@@ -367,4 +367,4 @@ void use_emulator(const std::string& arch) {
   setenv("XTUNE_EMULATED_ARCH", std::string(device::base_arch(arch)).c_str(), 1);
 }
 
-}  // namespace xtune::target
+}  // namespace xtune::worker

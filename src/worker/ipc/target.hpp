@@ -7,24 +7,9 @@
 #include <vector>
 
 #include "core/spec/spec.hpp"
-#include "core/target/inventory.hpp"
+#include "worker/ipc/inventory.hpp"
 
-namespace xtune::target {
-
-/// A backend and its devices of one kind, or an architecture without a device.
-struct Target {
-  BackendState backend;
-  device::DeviceInfo device;                ///< the first one: its facts are used, and finals are measured on it
-  std::vector<device::DeviceInfo> further;  ///< of the same kind, for additional measurements
-  bool present = true;                      ///< false: --arch of a device that is not present; compile only
-  std::string arch;                         ///< the architecture to compile for: --arch, or the device's own
-  /// Why auto took the CPU: "no GPU (libcuda.so.1 not found)". Empty: it did not, or no backend of GPUs was tried.
-  std::string no_gpu;
-  bool assumed_arch = false;  ///< no device and no --arch: arch is the compiler's default
-  /// The device has its own memory, and outputs are compared there. If the kernel for that does not compile, the
-  /// tuner's observer is informed, and the host compares.
-  bool own_memory = false;
-};
+namespace xtune::worker {
 
 /// The requirement of a command. All values select the same backend if there is a device.
 enum class TargetNeed {
@@ -45,17 +30,17 @@ struct TargetOptions {
 /// The devices that `indices` names, as in TargetOptions::devices: they must agree in all facts that are part of a
 /// measurement key. Throws Error(invalid_argument) for an index that does not exist, a repeated one, and devices that
 /// differ.
-std::vector<device::DeviceInfo> choose_devices(const BackendState& backend, const std::vector<int>& indices);
+std::vector<device::DeviceInfo> choose_devices(const run::BackendState& backend, const std::vector<int>& indices);
 
 /// Throws Error(unavailable) with the reason for each backend, Error(invalid_argument) for a device that does not exist
 /// and for an architecture that is not known or does not belong to the backend's vendor.
-Target choose_target(const TargetOptions& options);
+run::Target choose_target(const TargetOptions& options);
 
 /// For a kernel as choose_target(options). For a program: backend "process" on the devices that [process] device names,
 /// with their facts; its toolchain contains the program that its build starts and the variables that compilers read.
 /// Throws Error(unavailable) for a device or a program that is missing (need: device or compiler),
 /// Error(invalid_argument) for another backend.
-Target choose_target(const spec::Spec& spec, const TargetOptions& options);
+run::Target choose_target(const spec::Spec& spec, const TargetOptions& options);
 
 /// The dependencies of a build besides its command and its sources: "g++ sha256:0123456789abcdef, CPATH=/opt/include".
 /// Throws Error(unavailable) at the command's place for a program that is missing.
@@ -81,4 +66,4 @@ bool needs_emulator(const std::string& arch);
 /// the place where it was searched, if the emulator is not installed. Not thread-safe.
 void use_emulator(const std::string& arch);
 
-}  // namespace xtune::target
+}  // namespace xtune::worker

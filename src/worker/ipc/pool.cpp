@@ -1,6 +1,6 @@
 // The life of one worker process: start, greeting, request, answer, and the failures of each step. The queue over
 // several.
-#include "ipc/pool.hpp"
+#include "worker/ipc/pool.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -21,12 +21,12 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/device/device_info.hpp"
-#include "ipc/protocol.hpp"
 #include "system/machine.hpp"
 #include "system/subprocess.hpp"
+#include "worker/ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 
 namespace {
 
@@ -439,4 +439,4 @@ std::size_t job_count(const std::string& given, int sharing) {
   return whole(std::min(jobs, *limit));
 }
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

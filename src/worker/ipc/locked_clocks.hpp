@@ -7,7 +7,7 @@
 #include "system/event_loop.hpp"
 #include "system/subprocess.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 
 /// A separate process fixes the clocks and restores them when this object ends, or when this process does, in any
 /// way.
@@ -40,4 +40,4 @@ class LockedClocks {
 /// The words of `xtune worker clocks` for these devices. mhz: 0: each device's own choice.
 std::vector<std::string> clocks_worker_words(const std::string& backend, const std::vector<int>& devices, int mhz);
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker

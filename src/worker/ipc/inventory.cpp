@@ -1,5 +1,5 @@
 // Probes backends in a separate process, and caches the results.
-#include "core/target/inventory.hpp"
+#include "worker/ipc/inventory.hpp"
 
 #include <fmt/core.h>
 #include <sched.h>
@@ -20,15 +20,15 @@
 #include "core/build/hip_places.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/store/record.hpp"
-#include "core/target/target.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"
 #include "system/subprocess.hpp"
 #include "system/trust.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::target {
+namespace xtune::worker {
 namespace {
 
 constexpr std::uint64_t probe_timeout_ms = 120'000;
@@ -165,15 +165,15 @@ std::optional<std::filesystem::path> memory_path(const std::string& backend) {
                                         (backend + "-" + base::sha256(machine_state(backend)).substr(0, 16) + ".json"));
 }
 
-BackendState failed_probe(const std::string& name, const std::string& reason) {
-  BackendState state;
+run::BackendState failed_probe(const std::string& name, const std::string& reason) {
+  run::BackendState state;
   state.name = name;
   state.device_reason = state.toolchain_reason = "asking the driver failed: " + reason;
   state.device_failed = state.toolchain_failed = true;
   return state;
 }
 
-BackendState ask(const std::string& name, Probe probe = Probe::all) {
+run::BackendState ask(const std::string& name, Probe probe = Probe::all) {
   system::CommandOptions options;
   options.timeout_ms = probe_timeout_ms;
   options.env = system::shared_folder_variables();
@@ -209,43 +209,47 @@ constexpr auto parts_form = fields::Through{
     }};
 constexpr auto device_form = fields::Through{[](const device::DeviceInfo& device) { return store::to_json(device); },
                                              store::device_info_from_json};
-constexpr auto compiler_form = fields::object<CompilerState>(
-    required("name", &CompilerState::name), required("toolchain", &CompilerState::toolchain, fields::text),
-    required("reason", &CompilerState::reason, fields::text), optional("failed", &CompilerState::failed),
-    required("default_arch", &CompilerState::default_arch),
-    unless_empty("archs", &CompilerState::archs, fields::List{fields::text}),
-    unless_empty("parts", &CompilerState::parts, parts_form));
-constexpr auto state_form = fields::object<BackendState>(
-    required("name", &BackendState::name), required("devices", &BackendState::devices, fields::List{device_form}),
-    required("device_reason", &BackendState::device_reason, fields::text),
-    optional("device_failed", &BackendState::device_failed), optional("driver_absent", &BackendState::driver_absent),
-    optional("toolchain_failed", &BackendState::toolchain_failed),
-    required("toolchain", &BackendState::toolchain, fields::text),
-    required("toolchain_reason", &BackendState::toolchain_reason, fields::text),
-    required("default_arch", &BackendState::default_arch),
-    unless_empty("parts", &BackendState::toolchain_parts, parts_form),
-    unless_empty("compilers", &BackendState::compilers, fields::List{compiler_form}));
+constexpr auto compiler_form = fields::object<run::CompilerState>(
+    required("name", &run::CompilerState::name), required("toolchain", &run::CompilerState::toolchain, fields::text),
+    required("reason", &run::CompilerState::reason, fields::text), optional("failed", &run::CompilerState::failed),
+    required("default_arch", &run::CompilerState::default_arch),
+    unless_empty("archs", &run::CompilerState::archs, fields::List{fields::text}),
+    unless_empty("parts", &run::CompilerState::parts, parts_form));
+constexpr auto state_form = fields::object<run::BackendState>(
+    required("name", &run::BackendState::name),
+    required("devices", &run::BackendState::devices, fields::List{device_form}),
+    required("device_reason", &run::BackendState::device_reason, fields::text),
+    optional("device_failed", &run::BackendState::device_failed),
+    optional("driver_absent", &run::BackendState::driver_absent),
+    optional("toolchain_failed", &run::BackendState::toolchain_failed),
+    required("toolchain", &run::BackendState::toolchain, fields::text),
+    required("toolchain_reason", &run::BackendState::toolchain_reason, fields::text),
+    required("default_arch", &run::BackendState::default_arch),
+    unless_empty("parts", &run::BackendState::toolchain_parts, parts_form),
+    unless_empty("compilers", &run::BackendState::compilers, fields::List{compiler_form}));
 
 /// Whether a file of any compiler was touched, or one may start other programs.
-bool may_have_changed(const BackendState& state) {
+bool may_have_changed(const run::BackendState& state) {
   const auto changed = [](const build::ToolFiles& parts) {
     return parts.may_start_others || !build::are_untouched(parts.files);
   };
   return changed(state.toolchain_parts) ||
          std::any_of(state.compilers.begin(), state.compilers.end(),
-                     [&](const CompilerState& compiler) { return changed(compiler.parts); });
+                     [&](const run::CompilerState& compiler) { return changed(compiler.parts); });
 }
 
 /// Whether the state may be kept: no call failed, and changes of the compilers can be seen.
-bool can_be_kept(const BackendState& state) {
-  const auto open = [](const CompilerState& compiler) { return compiler.failed || compiler.parts.may_start_others; };
+bool can_be_kept(const run::BackendState& state) {
+  const auto open = [](const run::CompilerState& compiler) {
+    return compiler.failed || compiler.parts.may_start_others;
+  };
   return !state.device_failed && !state.toolchain_failed && !state.toolchain_parts.may_start_others &&
          std::none_of(state.compilers.begin(), state.compilers.end(), open);
 }
 
 }  // namespace
 
-void set_compiler(BackendState& state, const CompilerState& compiler) {
+void set_compiler(run::BackendState& state, const run::CompilerState& compiler) {
   state.toolchain = compiler.toolchain;
   state.toolchain_reason = compiler.reason;
   state.toolchain_failed = compiler.failed;
@@ -253,12 +257,12 @@ void set_compiler(BackendState& state, const CompilerState& compiler) {
   state.toolchain_parts = compiler.parts;
 }
 
-void select_compiler(BackendState& state, const std::string& name, const std::string& arch) {
+void select_compiler(run::BackendState& state, const std::string& name, const std::string& arch) {
   if (state.compilers.empty()) return;
-  CompilerState none;
-  const CompilerState* chosen = nullptr;
+  run::CompilerState none;
+  const run::CompilerState* chosen = nullptr;
   bool fits = false;
-  for (const CompilerState& compiler : state.compilers) {
+  for (const run::CompilerState& compiler : state.compilers) {
     if (!name.empty() && name != "auto" && compiler.name != name) continue;
     none.reason += (none.reason.empty() ? "" : "; ") + compiler.name + ": " + compiler.reason;
     none.failed = none.failed || compiler.failed;
@@ -266,29 +270,30 @@ void select_compiler(BackendState& state, const std::string& name, const std::st
     fits = device::knows_arch(compiler.archs, arch);
     if (fits || !chosen) chosen = &compiler;
   }
-  set_compiler(state, chosen ? CompilerState(*chosen) : none);
+  set_compiler(state, chosen ? run::CompilerState(*chosen) : none);
 }
 
-nlohmann::json to_json(const BackendState& state) { return state_form.to_json(state); }
-BackendState backend_state_from_json(const nlohmann::json& json) { return state_form.from_json(json); }
+nlohmann::json to_json(const run::BackendState& state) { return state_form.to_json(state); }
+run::BackendState backend_state_from_json(const nlohmann::json& json) { return state_form.from_json(json); }
 
-BackendState find_backend(const std::string& name, bool fresh) {
+run::BackendState find_backend(const std::string& name, bool fresh) {
   if (system::cache_disabled()) return ask(name);
   const auto memory = memory_path(name);
   std::error_code ignored;
   if (!fresh && memory && std::filesystem::exists(*memory, ignored)) try {
-      BackendState known = backend_state_from_json(nlohmann::json::parse(system::read_trusted_file(*memory, 1 << 20)));
+      run::BackendState known =
+          backend_state_from_json(nlohmann::json::parse(system::read_trusted_file(*memory, 1 << 20)));
       if (!may_have_changed(known)) return known;
     } catch (const std::exception&) {
       // damaged or of another version: probe again and replace it
     }
-  BackendState state = ask(name);
+  run::BackendState state = ask(name);
   // A call that failed may succeed the next time.
   if (memory && can_be_kept(state)) system::remember(*memory, to_json(state).dump());
   return state;
 }
 
-BackendState find_devices(const std::string& name) { return ask(name, Probe::devices); }
+run::BackendState find_devices(const std::string& name) { return ask(name, Probe::devices); }
 
 void forget_backend(const std::string& name) noexcept {
   try {
@@ -298,4 +303,4 @@ void forget_backend(const std::string& name) noexcept {
   }
 }
 
-}  // namespace xtune::target
+}  // namespace xtune::worker

@@ -1,5 +1,5 @@
 // Speaks to the process that guards clocks: lines of JSON from it, and the end of its input to it.
-#include "ipc/locked_clocks.hpp"
+#include "worker/ipc/locked_clocks.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "core/target/target.hpp"
-#include "ipc/protocol.hpp"
+#include "worker/ipc/protocol.hpp"
+#include "worker/ipc/target.hpp"
 #include "xtune/error.hpp"
 
-namespace xtune::ipc {
+namespace xtune::worker {
 namespace {
 
 constexpr std::uint64_t patience_ms = 60'000;
@@ -70,8 +70,15 @@ std::string LockedClocks::restore() {
 }
 
 std::vector<std::string> clocks_worker_words(const std::string& backend, const std::vector<int>& devices, int mhz) {
-  return {target::worker_program().string(),          "worker", "clocks",           "--backend", backend, "--devices",
-          fmt::format("{}", fmt::join(devices, ",")), "--mhz",  std::to_string(mhz)};
+  return {worker_program().string(),
+          "worker",
+          "clocks",
+          "--backend",
+          backend,
+          "--devices",
+          fmt::format("{}", fmt::join(devices, ",")),
+          "--mhz",
+          std::to_string(mhz)};
 }
 
-}  // namespace xtune::ipc
+}  // namespace xtune::worker
