@@ -300,6 +300,9 @@ void read(const Json& json, T& value) {
     read(json.at(1), value.second);
   } else {
     json.get_to(value);
+    // A kernel may have damaged the worker that answers.
+    if constexpr (std::is_same_v<T, Outcome> || std::is_same_v<T, build::Lack>)
+      if (to_string(value) == std::string_view("unknown")) fail("a worker message has an outcome that does not exist");
   }
 }
 

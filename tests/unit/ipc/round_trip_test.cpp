@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/message_members.hpp"
+#include "xtune/error.hpp"
 
 namespace {
 
@@ -44,6 +45,15 @@ TEST_CASE("The files of a compile job come back with it") {
     CHECK(test::same(*read.request.files, files));
   }
   CHECK_FALSE(worker::compile_job_from_json(worker::to_json(run::CompileJob())).request.files);
+}
+
+TEST_CASE("An outcome that does not exist is refused") {
+  run::BenchAnswer answer;
+  answer.outcome = static_cast<Outcome>(99);
+  CHECK_THROWS_AS(worker::bench_answer_from_json(worker::to_json(answer)), Error);
+  run::CompileAnswer compiled;
+  compiled.lack = static_cast<build::Lack>(99);
+  CHECK_THROWS_AS(worker::compile_answer_from_json(worker::to_json(compiled)), Error);
 }
 
 TEST_CASE("What a probe found, with random values and paths of any bytes, comes back from JSON as it was") {
