@@ -70,6 +70,7 @@ XTUNE_DEVICE float xtune_float_by_odd(double value) {
 #define XTUNE_SHORT_RAW2 __nv_bfloat162_raw
 #define XTUNE_SHORT_TO_FLOAT xtune_bfloat16_to_float
 #define XTUNE_FLOAT_TO_SHORT xtune_float_to_bfloat16
+#include "xtune_host_short_float.h"
 
 XTUNE_ELEMENT(__half, 'h')
 XTUNE_ELEMENT(__nv_bfloat16, 'B')

@@ -31,6 +31,7 @@ const Entry entries[] = {
 #define XTUNE_FACTORY_PASTE(built_in, name) XTUNE_FACTORY_##built_in(name)
 #define XTUNE_FACTORY(built_in, name) XTUNE_FACTORY_PASTE(built_in, name)
 #define BACKEND(name, built_in, ...) {#name, XTUNE_FACTORY(built_in, name)},
+#include "core/device/backends.def"
 #undef BACKEND
 };
 

@@ -164,6 +164,7 @@ extern "C" __global__ void halves(const float* in, unsigned short* bits, float* 
 
 CONFORMANCE_TEST("half arithmetic") {
   const auto artifact = compile(t, R"(
+#include "portable.cuh"
 extern "C" __global__ void halves(const __half* a, const __half* b, float* out) {
   const int i = threadIdx.x;
   out[4 * i] = __half2float(__hadd(a[i], b[i]));
@@ -185,6 +186,7 @@ extern "C" __global__ void halves(const __half* a, const __half* b, float* out) 
 
 CONFORMANCE_TEST("bfloat16 rounds to nearest even") {
   const auto artifact = compile(t, R"(
+#include "portable.cuh"
 extern "C" __global__ void brain(const float* in, BFLOAT16* out, float* back) {
   const int i = threadIdx.x;
   out[i] = TO_BFLOAT16(in[i]);

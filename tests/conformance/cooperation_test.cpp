@@ -176,6 +176,7 @@ extern "C" __global__ void warps(float* shuffled, unsigned long long* votes, dou
 
 CONFORMANCE_TEST("parts of a warp shuffle on their own") {
   const auto artifact = compile(t, R"(
+#include "portable.cuh"
 #if CUDA_SPELLING
 #define PART(v, delta) __shfl_down_sync(mask, v, delta, 8)
 #else

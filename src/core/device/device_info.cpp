@@ -42,6 +42,7 @@ struct Product {
 constexpr Product products[] = {
 #define PRODUCT(name, arch, units, clock_mhz, memory_GB_s, l2_kib, ...) \
   {name, arch, units, clock_mhz, memory_GB_s, l2_kib, {__VA_ARGS__}},
+#include "core/device/known_devices.def"
 };
 
 /// Whether the words are the whole name or its last words.
@@ -100,9 +101,11 @@ struct Matrix {
 
 constexpr Unit units[] = {
 #define UNIT(...) {__VA_ARGS__},
+#include "core/device/known_devices.def"
 };
 constexpr Matrix matrices[] = {
 #define MATRIX(...) {__VA_ARGS__},
+#include "core/device/known_devices.def"
 };
 
 /// The product with exactly this name, else the one that represents the architecture.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/build/tool_files.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/device/device_info.hpp"
 
 namespace xtune::run {

@@ -162,7 +162,6 @@ Record read_record(const StoredConfig& config) try {
 namespace {
 
 namespace fs = std::filesystem;
-using RecordSource;
 
 /// Smaller sources are parsed faster than a file is opened and synced.
 constexpr std::uint64_t min_indexed_bytes = 256u << 10;

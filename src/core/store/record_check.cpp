@@ -36,7 +36,7 @@ Digits checksum_digits(std::string_view text) {
   return hex;
 }
 
-bool has_times(const Record& record) { return record.outcome == Outcome::ok || record.outcome == Outcome::pruned; }
+bool must_have_times(const Record& record) { return record.outcome == Outcome::ok || record.outcome == Outcome::pruned; }
 
 /// How far a summary of samples may differ from that of their stored digits (kept_time_ms): order statistics and means
 /// change by no more than the samples do. Earlier versions stored six decimals for short times, too.
@@ -95,7 +95,7 @@ bool follows_from(const measure::Summary& summary, std::span<const double> sampl
 
 std::string time_damage(const Record& record) {
   const measure::Summary& time = record.time_ms;
-  if (!has_times(record) || time.count == 0) return {};
+  if (!must_have_times(record) || time.count == 0) return {};
   if (!(record.slowness > 0 && std::isfinite(record.slowness))) return "its slowness is not a positive number";
   const std::array times{time.min, time.q1, time.median, time.q3, time.mean, time.max, time.low, time.high};
   return std::all_of(times.begin(), times.end(), measure::is_time)
@@ -105,7 +105,7 @@ std::string time_damage(const Record& record) {
 
 std::string summary_damage(const Record& record) {
   // Without a summary it is never used; recordings that are made by hand have only samples.
-  if (!has_times(record) || record.time_ms.count == 0) return {};
+  if (!must_have_times(record) || record.time_ms.count == 0) return {};
   if (std::string wrong = time_damage(record); !wrong.empty() || record.samples_ms.empty()) return wrong;
   return follows_from(measure::scaled(record.time_ms, record.slowness), record.samples_ms)
              ? ""

@@ -17,7 +17,6 @@ using namespace xtune::run;
 using namespace xtune::search;
 using namespace xtune::space;
 using namespace xtune::spec;
-using namespace xtune::worker;
 
 using namespace xtune;
 
