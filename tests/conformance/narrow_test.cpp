@@ -94,6 +94,7 @@ extern "C" __global__ void convert(const float* from, xtune::tf32* to, int n) {
 
 CONFORMANCE_TEST("packs of short floats, and dot products of four bytes") {
   const auto artifact = compile(t, R"(
+#include <xtune/narrow.cuh>
 extern "C" __global__ void packs(const xtune::pack<float, 4>* in, xtune::pack<xtune::f8e4m3, 4>* f8,
                                  xtune::pack<xtune::bf16, 2>* bf, float* back, int a, int b, unsigned c, unsigned d, int* dots) {
   const xtune::pack<float, 4> x = in[0];

@@ -176,6 +176,7 @@ extern "C" __global__ void k(int* out) {
 CONFORMANCE_TEST("half precision by CUDA's headers") {
   check_all_one(results_of(t, R"(
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 extern "C" __global__ void k(int* out) {
   const __nv_bfloat16 a = __float2bfloat16(1.5f);
   __nv_bfloat162 pair = __floats2bfloat162_rn(1.0f, 2.0f);

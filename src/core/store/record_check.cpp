@@ -36,7 +36,9 @@ Digits checksum_digits(std::string_view text) {
   return hex;
 }
 
-bool must_have_times(const Record& record) { return record.outcome == Outcome::ok || record.outcome == Outcome::pruned; }
+bool must_have_times(const Record& record) {
+  return record.outcome == Outcome::ok || record.outcome == Outcome::pruned;
+}
 
 /// How far a summary of samples may differ from that of their stored digits (kept_time_ms): order statistics and means
 /// change by no more than the samples do. Earlier versions stored six decimals for short times, too.

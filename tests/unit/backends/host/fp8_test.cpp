@@ -52,6 +52,7 @@ extern "C" __global__ void k(float* f, unsigned short* h, double* d, int* i) {
 })";
 
 constexpr const char* rounding_kernel = R"(
+#include <cuda_fp8.h>
 extern "C" __global__ void k(const float* from, int n, __nv_fp8_e4m3* e4m3, __nv_fp8_e5m2* e5m2, unsigned char* e4m3_open, unsigned char* e5m2_open) {
   for (int i = 0; i < n; ++i) {
     e4m3[i] = __nv_fp8_e4m3(from[i]);
