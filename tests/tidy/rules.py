@@ -228,7 +228,7 @@ LINES = {
     "src/core/spec": 5034,
     "src/core/store": 9182,
     "src/core/validate": 2770,
-    "src/worker": 6115,
+    "src/worker": 6118,
     "src/backends": 313,
     "src/backends/compiler": 972,
     "src/backends/cpu": 502,

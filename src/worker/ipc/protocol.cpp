@@ -400,7 +400,9 @@ Json worker_greeting() { return Json{{"xtune_worker", 2}}; }
 
 Json to_json(const run::CompileJob& job) { return {{"members", write(job)}}; }
 Json to_json(const run::OpenJob& job) { return {{"do", "open"}, {"members", write(job)}}; }
-Json to_json(const run::BenchJob& job) { return {{"do", "bench"}, {"members", write(job)}}; }
+Json to_json(const run::BenchJob& job) {
+  return {{"do", job.validate_only ? "validate" : "bench"}, {"members", write(job)}};
+}
 Json to_json(const run::RoundsJob& job) { return {{"do", "rounds"}, {"members", write(job)}}; }
 Json to_json(const run::CompileAnswer& answer) { return answer_to_json(answer); }
 Json to_json(const run::BenchAnswer& answer) { return answer_to_json(answer); }

@@ -314,33 +314,34 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain 
   }
   const auto send = [this, timeout_s, again, read, callback = std::move(callback), message = std::move(message),
                      refused] {
-    worker_.request(
-        message, timeout_s, [this, message, timeout_s, again, read, callback, refused](const WorkerReply& reply) {
-          throw_if_not_about_the_job(reply);
-          if (doubtful(reply, again)) {
-            worker_.interrupt();
-            return ask(message, timeout_s, AskAgain::nothing, read, callback, refused);
-          }
-          used_ = true;
-          Answer answer;
-          if (reply.failure) {
-            answer = answer_of_failure<Answer>(reply, timeout_s);
-          } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
-            answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
-          } else {
-            throw_if_error(*reply.answer);
-            answer = read(*reply.answer);
-            refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
-            // Its device is lost and it is about to end: do not send it the next configuration.
-            if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false)) worker_.interrupt();
-            if (answer.log.empty()) answer.log = reply.stderr_tail;
-            if (answer.outcome == Outcome::crashed)
-              if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
-                answer.message += ": " + assertion;
-            mention_printing(without_emulator_lines(reply.stderr_tail), !message.value("validate_only", false));
-          }
-          callback(std::move(answer));
-        });
+    worker_.request(message, timeout_s,
+                    [this, message, timeout_s, again, read, callback, refused](const WorkerReply& reply) {
+                      throw_if_not_about_the_job(reply);
+                      if (doubtful(reply, again)) {
+                        worker_.interrupt();
+                        return ask(message, timeout_s, AskAgain::nothing, read, callback, refused);
+                      }
+                      used_ = true;
+                      Answer answer;
+                      if (reply.failure) {
+                        answer = answer_of_failure<Answer>(reply, timeout_s);
+                      } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
+                        answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
+                      } else {
+                        throw_if_error(*reply.answer);
+                        answer = read(*reply.answer);
+                        refuted_ = refuted_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned);
+                        // Its device is lost and it is about to end: do not send it the next configuration.
+                        if (answer.outcome == Outcome::crashed || reply.answer->value(worn_member, false))
+                          worker_.interrupt();
+                        if (answer.log.empty()) answer.log = reply.stderr_tail;
+                        if (answer.outcome == Outcome::crashed)
+                          if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
+                            answer.message += ": " + assertion;
+                        mention_printing(without_emulator_lines(reply.stderr_tail), message.at("do") != "validate");
+                      }
+                      callback(std::move(answer));
+                    });
   };
   if (worker_.running() && worker_.generation() == opened_generation_) return send();
   open(send, std::move(refused));
