@@ -92,7 +92,7 @@ std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::sp
 }
 
 // Finds problems by their sizes: the same one by a hash, the nearest one by a scan over the logarithms of all sizes,
-// which takes about a nanosecond a problem.
+// which takes a few nanoseconds a problem.
 
 namespace {
 
