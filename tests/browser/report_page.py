@@ -5,7 +5,7 @@ report_page.py PAGE   exits with 77 where there is no Chromium
 
 PAGE is the golden file of tests/unit/report. Checked are: no request but for the file itself and no message on the console, sorting and filtering,
 what a mark says under the pointer, names of images and order of headings for screen readers, that all can be reached by the keyboard, that the page is
-no wider than a narrow window, and that plots look the same without scripts.
+no wider than a narrow window, that plots look the same without scripts, and what the explorer of measured points draws, tells, keeps and compares.
 """
 import json
 import os
@@ -181,11 +181,11 @@ document.body.append(script); })()"""
     def test_the_filter_hides_rows_and_says_how_many_are_left(self):
         self.browser.open(self.page)
         self.browser.value(
-            """(() => { const input = document.querySelector("section.case input");
+            """(() => { const input = document.querySelector("section.case > .filter input");
 input.value = "block=128 ok"; input.dispatchEvent(new Event("input")); })()"""
         )
         self.assertEqual(self.browser.value(COLUMN % 6), ["128", "128"])
-        self.assertRegex(self.browser.value("""document.querySelector("section.case output").value"""), r"^2 of \d+$")
+        self.assertRegex(self.browser.value("""document.querySelector("section.case > .filter output").value"""), r"^2 of \d+$")
 
     def test_a_mark_under_the_pointer_says_what_it_is(self):
         self.browser.open(self.page)
@@ -198,6 +198,85 @@ const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()); return {x: at
         self.assertIn(
             "BLOCK=32  UNROLL=1", self.browser.value("""document.querySelector(".tip:not([hidden])").textContent""")
         )
+
+    def explore(self, steps):
+        """Runs steps over the parts of the first case's explorer."""
+        return self.browser.value(
+            """(() => { const place = document.querySelector(".explore"), [plot, parallel] = place.querySelectorAll(":scope > svg");
+const select = (label, text) => { const input = [...place.querySelectorAll("label")].find((one) => one.textContent.startsWith(label))
+.querySelector("select"); input.value = [...input.options].find((one) => one.textContent === text).value;
+input.dispatchEvent(new Event("change")); };
+const press = (name) => plot.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
+const points = () => [...plot.querySelectorAll("path.dots")].map((one) => one.getAttribute("d").match(/[\\d.]+/g).map(Number));
+const chosen = () => [...place.querySelectorAll(".shown tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent));
+"""
+            + steps
+            + " })()"
+        )
+
+    def test_axes_are_chosen(self):
+        self.browser.open(self.page)
+        heights = """select("X", "registers per thread"); select("Y", "BLOCK"); return points();"""
+        points = sorted(map(tuple, self.explore(heights)))
+        self.assertEqual(len(points), 11)
+        # Registers grow with BLOCK here, so that a wider block is further right and higher.
+        distinct = sorted(set((x, y) for x, y, *rest in points))
+        self.assertEqual(len(distinct), 4)
+        self.assertEqual([y for x, y in distinct], sorted((y for x, y in distinct), reverse=True))
+        names = self.explore("""return [...place.querySelector("select").options].map((one) => one.textContent);""")
+        self.assertIn("GB_per_s", names)
+        self.assertNotIn("samples", names)  # the same everywhere
+
+    def test_points_without_a_time_stand_above_the_others(self):
+        self.browser.open(self.page)
+        heights = sorted(point[1] for point in self.explore("return points();"))
+        self.assertEqual(len(heights), 11)
+        self.assertEqual(heights[0], heights[1])
+        self.assertLess(heights[1], heights[2] - 5)
+
+    def test_a_clicked_point_is_told_and_the_one_before_stays(self):
+        self.browser.open(self.page)
+        place = self.explore(
+            """plot.scrollIntoView(); const [x, y] = points().at(-1);
+const at = new DOMPoint(x, y).matrixTransform(plot.getScreenCTM()); return {x: at.x, y: at.y};"""
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
+        rows = dict(self.explore("return chosen();"))
+        self.assertEqual((rows["outcome"], rows["BLOCK"], rows["samples"]), ("ok", "128", "7"))
+        rows = {row[0]: row[1:] for row in self.explore("""press("ArrowRight"); return chosen();""")}
+        self.assertEqual(rows["BLOCK"], ["32", "128"])
+        self.assertEqual(self.explore("""return plot.querySelectorAll(".chosen").length;"""), 2)
+
+    def test_a_range_dragged_on_an_axis_keeps_what_passes_there(self):
+        self.browser.open(self.page)
+        ends = self.explore(
+            """parallel.scrollIntoView(); const box = parallel.querySelector(".grip").getBoundingClientRect(), x = box.x + box.width / 2;
+return [{x, y: box.y + box.height * 0.3}, {x, y: box.y + box.height * 0.45}];"""
+        )
+        for kind, place in (("mousePressed", ends[0]), ("mouseMoved", ends[1]), ("mouseReleased", ends[1])):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
+        self.assertEqual(self.explore("return points().length;"), 3)  # BLOCK=128, of four values the third from below
+        self.assertEqual(
+            self.explore("""place.querySelector(".filter button").click(); return points().length;"""), 11
+        )
+
+    def test_words_choose_points(self):
+        self.browser.open(self.page)
+        count = self.explore(
+            """const input = place.querySelector("input[type=search]"); input.value = "block=64 ok";
+input.dispatchEvent(new Event("input")); return [points().length, place.querySelector("output").value];"""
+        )
+        self.assertEqual(count, [2, "2 of 11 points"])
+
+    def test_two_runs_are_compared(self):
+        self.browser.open(self.page)
+        text = self.explore("""return place.lastElementChild.textContent;""")
+        self.assertIn("3 configurations passed in both: B has 0.9283 times A's time in geometric mean", text)
+        self.assertIn("BLOCK=64  UNROLL=1302 us241 us0.800", text)
+        colours = self.explore("""select("colour", "run"); return [...new Set([...plot.querySelectorAll("path.dots")]
+.map((one) => one.getAttribute("class")))].sort();""")
+        self.assertEqual(colours, ["dots mid c0", "dots mid c1"])
 
     def test_screen_readers_find_names_and_headings(self):
         self.browser.open(self.page)
@@ -239,10 +318,10 @@ const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM()); return {x: at
 
     def test_plots_look_the_same_without_scripts(self):
         self.browser.open(self.page)
-        plots = self.browser.elements("svg *:not(title):not(desc), style")
+        plots = self.browser.elements("svg:not(.explore svg) *:not(title):not(desc), style")
         boxes = [self.browser.value(FIGURE % number) for number in range(4)]
         self.browser.open(self.page, scripts=False)
-        self.assertEqual(self.browser.elements("svg *:not(title):not(desc), style"), plots)
+        self.assertEqual(self.browser.elements("svg:not(.explore svg) *:not(title):not(desc), style"), plots)
         # Pictures of one page may differ by a shade, so each is only compared with the size of an empty one.
         empty = self.browser.picture({"x": 0, "y": 0, "width": boxes[0]["width"], "height": 8})
         for box in boxes:

@@ -42,6 +42,8 @@ struct ReportData {
   std::vector<std::string> command;      ///< that wrote the report
   std::string version;                   ///< of xtune
   std::int64_t written_unix_ms = 0;
+  enum class Live { no, running, ended };
+  Live live = Live::no;  ///< whether a run serves the page while it measures: the script loads it again
 };
 
 /// Sorts the records, and ranks them by the spec's objective. answer: the key of the record that a lookup has chosen,
@@ -69,6 +71,7 @@ class Merit {
   double of(const store::Record& record) const;
   const std::string& axis() const noexcept { return axis_; }  ///< "time, us"
   const std::string& name() const noexcept { return name_; }  ///< "time"
+  const plot::TimeUnit& unit() const noexcept { return unit_; }
   /// "52.0 us", "2580".
   std::string text(double value) const;
 

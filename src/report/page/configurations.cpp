@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ranges>
 
 #include "base/text.hpp"
@@ -186,39 +185,6 @@ std::string configurations_section(const CaseView& view) {
                                  content.rows.size(), view.events.size());
   if (!fixed.empty()) note += " The same in all: " + fixed + ".";
   return heading(view.heading, "Configurations") + table(content) + paragraph(note, "note");
-}
-
-std::string rows_script(const CaseView& view) {
-  nlohmann::ordered_json json;
-  json["p"] = json["v"] = json["m"] = json["r"] = nlohmann::ordered_json::array();
-  for (const space::Parameter& parameter : view.varied) {
-    json["p"].push_back(base::one_line(parameter.name));
-    nlohmann::ordered_json values = nlohmann::ordered_json::array();
-    for (const Value& value : parameter.values) values.push_back(space::shown_text(value));
-    json["v"].push_back(std::move(values));
-  }
-  std::map<std::string, std::size_t> messages;
-  for (const std::size_t place : view.drawn) {
-    const store::Record& record = *view.events[place].record;
-    nlohmann::ordered_json row = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < view.varied.size(); ++i) {
-      const auto at = view.level(record, i);
-      row.push_back(at ? static_cast<int>(*at) : -1);
-    }
-    std::string word = record.outcome == Outcome::ok ? "" : to_string(record.outcome);
-    if (!record.message.empty()) word += ": " + base::printable(base::first_line(record.message), longest_tip);
-    if (view.events[place].of_finals) word = word.empty() ? "finals" : word;
-    const auto [entry, fresh] = messages.try_emplace(word, messages.size());
-    if (fresh) json["m"].push_back(word);
-    row.push_back(entry->second);
-    row.push_back(std::isfinite(view.events[place].merit) ? view.merit.text(view.events[place].merit) : "");
-    json["r"].push_back(std::move(row));
-  }
-  std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  // In a script element only "<" could end it.
-  std::string safe;
-  for (const char c : text) safe += c == '<' ? "\\u003c" : std::string(1, c);
-  return fmt::format("<script type=\"application/json\" class=\"rows\">{}</script>\n", safe);
 }
 
 }  // namespace xtune::report

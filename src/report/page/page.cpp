@@ -42,8 +42,9 @@ std::string case_sections(const ReportCase& one, int number, bool single, CaseLi
   text += answer_section(view);
   if (view.ok_events() == 0 && !view.events.empty())
     text += paragraph("No configuration was measured in full, so there is nothing to plot against time.", "note");
-  text += progress_section(view) + parameters_section(view) + outcomes_section(view) + resources_section(view) +
-          pareto_section(view) + timeline_section(view) + configurations_section(view) + rows_script(view);
+  text += progress_section(view) + explore_section(view) + parameters_section(view) + outcomes_section(view) +
+          resources_section(view) + pareto_section(view) + timeline_section(view) + configurations_section(view) +
+          rows_script(view);
   return text + "</section>\n";
 }
 
@@ -65,25 +66,40 @@ std::string header_of(const ReportData& data) {
   return fmt::format("<header><h1>{}</h1><p>{}</p></header>\n", plot::escaped(title_of(data)), plot::escaped(about));
 }
 
+/// The attribute by which the script knows that a run serves the page.
+const char* live_attribute(ReportData::Live live) {
+  constexpr const char* attributes[] = {"", " data-live=\"running\"", " data-live=\"ended\""};
+  return attributes[static_cast<std::size_t>(live)];
+}
+
+const char* live_note(ReportData::Live live) {
+  constexpr const char* notes[] = {"", "The run goes on; this page follows it.", "The run has ended."};
+  return notes[static_cast<std::size_t>(live)];
+}
+
 }  // namespace
 
 std::string report_page(const ReportData& data) {
+  const std::string script = std::string(explore_js) + std::string(page_js);
+  const bool live = data.live != ReportData::Live::no;
   const std::size_t whole = std::min(most_whole_cases, data.cases.size());
   std::string text = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; script-src {}; "
+      "<!DOCTYPE html>\n<html lang=\"en\"{}>\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src {}; script-src {}; {}"
       "base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{} - xtune report</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<main>\n",
-      source_hash(page_css), source_hash(page_js), plot::escaped(title_of(data)), page_css);
+      live_attribute(data.live), source_hash(page_css), source_hash(script), live ? "connect-src 'self'; " : "",
+      plot::escaped(title_of(data)), page_css);
+  if (live) text += paragraph(live_note(data.live), "live");
   text += header_of(data) + cases_section(data, whole);
   const CaseLimits limits{all_drawn / std::max<std::size_t>(1, whole), all_listed / std::max<std::size_t>(1, whole)};
   for (std::size_t i = 0; i < whole; ++i)
     text += case_sections(data.cases[i], static_cast<int>(i) + 1, data.cases.size() == 1, limits);
   text += origin_section(data);
   text += fmt::format("</main>\n<footer><p>Written by xtune {}.</p></footer>\n<script>{}</script>\n</body>\n</html>\n",
-                      plot::escaped(data.version), page_js);
+                      plot::escaped(data.version), script);
   return text;
 }
 

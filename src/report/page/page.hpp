@@ -13,7 +13,7 @@ namespace xtune::report {
 /// the extremes; tables list the best.
 std::string report_page(const ReportData& data);
 
-/// The page's style and script, embedded from page.css and page.js.
-extern const std::string_view page_css, page_js;
+/// The page's style and the parts of its script, embedded from files of these names.
+extern const std::string_view page_css, explore_js, page_js;
 
 }  // namespace xtune::report

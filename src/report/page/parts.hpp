@@ -66,9 +66,11 @@ std::string parameters_section(const CaseView& view);
 // resources.cpp: registers and shared memory, the roofline, and the Pareto set of two goals.
 std::string resources_section(const CaseView& view);
 std::string pareto_section(const CaseView& view);
-// configurations.cpp: outcomes, the table of configurations, and the script's texts for the mark under the pointer.
+// configurations.cpp: outcomes, and the table of configurations.
 std::string outcomes_section(const CaseView& view);
 std::string configurations_section(const CaseView& view);
+// explore.cpp: the place where the script draws, and its data.
+std::string explore_section(const CaseView& view);
 std::string rows_script(const CaseView& view);
 // cases.cpp: all cases, one configuration for all of them, and how to measure again.
 std::string cases_section(const ReportData& data, std::size_t shown_whole);
