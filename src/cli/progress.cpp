@@ -125,9 +125,10 @@ void ProgressPrinter::finish() {
 }
 
 RunObserver::RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, cluster::StopRule* rule,
-                         const spec::Spec& spec, const std::string& path, const Bindings& problem,
+                         LiveReport* live, const spec::Spec& spec, const std::string& path, const Bindings& problem,
                          const device::DeviceInfo& device)
-    : printer_(printer), file_(file), rule_(rule), spec_(spec), path_(path), problem_(problem) {
+    : printer_(printer), file_(file), rule_(rule), live_(live), spec_(spec), path_(path), problem_(problem) {
+  if (live_) live_->begin(spec, problem, device);
   if (!file_) return;
   work().kernel = spec.kernel.name;
   work().arch = device.arch;
@@ -144,6 +145,7 @@ RunObserver::~RunObserver() {
 
 void RunObserver::on_record(const store::Record& record, const std::string& log, bool from_store) {
   if (rule_ && !from_store) rule_->measured(record.bench_s);
+  if (live_) live_->add(record);
   printer_.on_record(record, log, from_store);
 }
 
@@ -162,6 +164,7 @@ void RunObserver::on_progress(const run::Progress& progress) {
 
 void RunObserver::end(const run::TuneResult& result) {
   ended_ = true;
+  if (live_) live_->end(result);
   printer_.end();
   if (!file_) return;
   cluster::WorkProgress& own = work();

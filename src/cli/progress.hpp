@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/live_report.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/walltime.hpp"
 #include "core/run/tuner.hpp"
@@ -57,18 +58,19 @@ class ProgressPrinter final : public run::TuneObserver {
   std::function<run::Progress()> progress_;  ///< empty: no run
 };
 
-/// file and rule may be null; they and the printer must outlive it.
+/// file, rule and live may be null; they and the printer must outlive it.
 class RunObserver final : public run::TuneObserver {
  public:
-  RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, cluster::StopRule* rule, const spec::Spec& spec,
-              const std::string& path, const Bindings& problem, const device::DeviceInfo& device);
+  RunObserver(ProgressPrinter& printer, cluster::ProgressFile* file, cluster::StopRule* rule, LiveReport* live,
+              const spec::Spec& spec, const std::string& path, const Bindings& problem,
+              const device::DeviceInfo& device);
   /// A search that ends with an exception has failed.
   ~RunObserver() override;
   RunObserver(const RunObserver&) = delete;
   RunObserver& operator=(const RunObserver&) = delete;
 
   void on_record(const store::Record& record, const std::string& log, bool from_store) override;
-  bool wants_stored() const override { return printer_.wants_stored(); }
+  bool wants_stored() const override { return live_ || printer_.wants_stored(); }
   void on_begin(std::function<run::Progress()> progress) override { printer_.begin(std::move(progress)); }
   void on_progress(const run::Progress& progress) override;
   void on_note(const std::string& text) override { printer_.on_note(text); }
@@ -80,6 +82,7 @@ class RunObserver final : public run::TuneObserver {
   ProgressPrinter& printer_;
   cluster::ProgressFile* file_;
   cluster::StopRule* rule_;
+  LiveReport* live_;
   const spec::Spec& spec_;
   std::string path_;
   Bindings problem_;

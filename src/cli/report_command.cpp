@@ -11,15 +11,19 @@
 
 namespace xtune::cli {
 
-ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
-                             const std::vector<std::string>& run_command) {
+report::ReportData report_data(std::vector<report::ReportCase> cases, std::vector<std::string> run_command) {
   report::ReportData data;
-  data.cases = cases;
-  data.run_command = run_command;
+  data.cases = std::move(cases);
+  data.run_command = std::move(run_command);
   data.command = command_words();
   data.version = version;
   data.written_unix_ms = system::system_clock().unix_time_ms();
-  const std::string page = report::report_page(data);
+  return data;
+}
+
+ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
+                             const std::vector<std::string>& run_command) {
+  const std::string page = report::report_page(report_data(cases, run_command));
   system::write_output_file(path, page);
   ReportFile file;
   file.bytes = page.size();

@@ -14,6 +14,8 @@ struct ReportFile {
   std::size_t answered = 0;  ///< problems with a configuration that passed
 };
 
+/// run_command: for measuring again, empty if it is unknown.
+report::ReportData report_data(std::vector<report::ReportCase> cases, std::vector<std::string> run_command);
 /// run_command: for measuring again, empty if it is unknown. Throws Error(io).
 ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
                              const std::vector<std::string>& run_command);

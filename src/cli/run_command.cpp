@@ -62,7 +62,7 @@ void RunCommand::begin_job() {
   settings.transfer = options_.transfer == "auto";
   if (spec_.objective.across == spec::ObjectiveSpec::Across::each) settings.best_only = options_.rows;
   // All rows are shown.
-  if (options_.common.json() || !options_.report.empty()) settings.best_only.reset();
+  if (options_.common.json() || !options_.report.empty() || !options_.live.empty()) settings.best_only.reset();
   job_.emplace(std::move(settings), kept_);
 }
 
@@ -82,8 +82,8 @@ run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneSe
   }
   if (keeps() && !session_.progress) session_.keep_progress(options.store);
   RunObserver observer(printer, session_.progress ? &*session_.progress : nullptr,
-                       session_.rule && !spec_.replays() ? &*session_.rule : nullptr, spec_, options_.path, problem,
-                       target_.device);
+                       session_.rule && !spec_.replays() ? &*session_.rule : nullptr,
+                       session_.live ? &*session_.live : nullptr, spec_, options_.path, problem, target_.device);
   run::TuneResult result = run::tune(spec_, problem, target_, options, services, observer);
   observer.end(result);
   return result;
@@ -333,6 +333,14 @@ CLI::Validator clock_or_auto() {
           ""};
 }
 
+CLI::Validator port_or_auto() {
+  return {[](std::string& text) {
+            if (text == "auto" || number_in<std::uint16_t>(text).value_or(0) > 0) return std::string();
+            return "'" + text + "' is not a port, such as --live=8000";
+          },
+          ""};
+}
+
 void add_job_options(CLI::App& command, RunOptions& options) {
   const OptionGroup job(command, option_group::job);
   job.value(
@@ -350,6 +358,11 @@ void add_output_options(CLI::App& command, RunOptions& options) {
   output.number("--rows", options.rows, 0, "List this many of the configurations that were measured in full");
   add_log_option(command, options.log, "outcome, times and compiler output");
   output.value("--report", options.report, "FILE", "Write an HTML report of the run to a file");
+  command
+      .add_flag("--live{auto}", options.live,
+                "Serve the report on the loopback address while the run goes on, at a free port or --live=PORT")
+      ->check(port_or_auto())
+      ->group(option_group::output);
   add_quiet_option(command, options.quiet);
   output.flag("--dry-run", options.dry_run, "Print the commands of a [process] spec, and run nothing");
 }

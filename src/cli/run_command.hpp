@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/cases.hpp"
+#include "cli/live_report.hpp"
 #include "cli/progress.hpp"
 #include "cli/report_command.hpp"
 #include "cluster/claims.hpp"
@@ -25,6 +26,7 @@ struct RunOptions : SpecsOptions {
   std::size_t rows = 10;
   std::string exec_prefix, partition;
   std::string report;       ///< file for an HTML report; empty: none
+  std::string live;         ///< port of 127.0.0.1 for the report while the run goes on, or "auto"; empty: none
   std::string lock_clocks;  ///< "auto", or MHz; empty: clocks are not fixed
   bool dry_run = false, requeue = false;
   std::string walltime = "auto";
@@ -61,6 +63,7 @@ struct RunSession {
   bool tells;                  ///< this process prints messages that concern all processes of the job
   /// For processes that print the answer for a spec. A claim lasts as long as its process.
   std::vector<std::unique_ptr<cluster::Claims>> speakers;
+  std::optional<LiveReport> live;
   bool kept = true;  ///< all measurements of every spec so far were stored
 };
 

@@ -247,6 +247,10 @@ int run_specs(const RunOptions& options) {
   SpecList list = list_specs(options.paths);
   read_all(list, options.common);
   RunSession session(options);
+  if (!options.live.empty() && session.tells && !options.dry_run) {
+    session.live.emplace(session.loop, options.live == "auto" ? 0 : std::stoi(options.live));
+    tell("report: {}\n", session.live->address());
+  }
   Answers answers;
   Outputs outputs;
   std::vector<report::ReportCase> reported;
@@ -264,6 +268,7 @@ int run_specs(const RunOptions& options) {
   const int code =
       for_each_spec(list, begin_elsewhere(list, session), answers, run_one, [&] { return session.ends(); });
   write_report(options, session, reported);
+  if (session.live && !session.ends()) session.live->finish();
   if (options.common.text()) {
     for (Outputs::Unsaid& each : outputs.unsaid)
       print_shared(session, each.answer, [&] { print_out("{}", each.text); });

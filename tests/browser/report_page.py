@@ -7,6 +7,7 @@ PAGE is the golden file of tests/unit/report. Checked are: no request but for th
 what a mark says under the pointer, names of images and order of headings for screen readers, that all can be reached by the keyboard, that the page is
 no wider than a narrow window, that plots look the same without scripts, and what the explorer of measured points draws, tells, keeps and compares.
 """
+import http.server
 import json
 import os
 import pathlib
@@ -91,7 +92,7 @@ class Browser:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self.message())
 
@@ -185,7 +186,9 @@ document.body.append(script); })()"""
 input.value = "block=128 ok"; input.dispatchEvent(new Event("input")); })()"""
         )
         self.assertEqual(self.browser.value(COLUMN % 6), ["128", "128"])
-        self.assertRegex(self.browser.value("""document.querySelector("section.case > .filter output").value"""), r"^2 of \d+$")
+        self.assertRegex(
+            self.browser.value("""document.querySelector("section.case > .filter output").value"""), r"^2 of \d+$"
+        )
 
     def test_a_mark_under_the_pointer_says_what_it_is(self):
         self.browser.open(self.page)
@@ -257,9 +260,7 @@ return [{x, y: box.y + box.height * 0.3}, {x, y: box.y + box.height * 0.45}];"""
         for kind, place in (("mousePressed", ends[0]), ("mouseMoved", ends[1]), ("mouseReleased", ends[1])):
             self.browser.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **place)
         self.assertEqual(self.explore("return points().length;"), 3)  # BLOCK=128, of four values the third from below
-        self.assertEqual(
-            self.explore("""place.querySelector(".filter button").click(); return points().length;"""), 11
-        )
+        self.assertEqual(self.explore("""place.querySelector(".filter button").click(); return points().length;"""), 11)
 
     def test_words_choose_points(self):
         self.browser.open(self.page)
@@ -274,9 +275,50 @@ input.dispatchEvent(new Event("input")); return [points().length, place.querySel
         text = self.explore("""return place.lastElementChild.textContent;""")
         self.assertIn("3 configurations passed in both: B has 0.9283 times A's time in geometric mean", text)
         self.assertIn("BLOCK=64  UNROLL=1302 us241 us0.800", text)
-        colours = self.explore("""select("colour", "run"); return [...new Set([...plot.querySelectorAll("path.dots")]
-.map((one) => one.getAttribute("class")))].sort();""")
+        colours = self.explore(
+            """select("colour", "run"); return [...new Set([...plot.querySelectorAll("path.dots")]
+.map((one) => one.getAttribute("class")))].sort();"""
+        )
         self.assertEqual(colours, ["dots mid c0", "dots mid c1"])
+
+    def test_a_live_page_follows_the_run_and_keeps_what_was_chosen(self):
+        text = self.page.read_text().replace("base-uri", "connect-src 'self'; base-uri")
+        texts = [
+            text.replace('<html lang="en"', f'<html lang="en" data-live="{state}"').replace(
+                "<main>", f'<main>\n<p class="live">{state}</p>'
+            )
+            for state in ("running", "ended")
+        ]
+        asked = []
+
+        class Pages(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = texts[min(len(asked), 1)].encode()
+                asked.append(self.headers.get("If-None-Match"))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("ETag", f'"{len(asked)}"')
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *words):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.browser.open(f"http://127.0.0.1:{server.server_address[1]}/page/")
+            self.explore("""select("X", "BLOCK"); press("ArrowRight"); return 0;""")
+            state = """new Promise((done) => { const look = () => document.documentElement.dataset.live === "ended"
+? done(document.querySelector(".live").textContent) : setTimeout(look, 20); look(); })"""
+            self.assertEqual(
+                self.browser.call("Runtime.evaluate", expression=state, awaitPromise=True)["result"]["value"], "ended"
+            )
+            server.shutdown()
+        self.assertEqual(
+            self.explore("""return place.querySelector("select").selectedOptions[0].textContent;"""), "BLOCK"
+        )
+        self.assertEqual(dict(self.explore("return chosen();"))["BLOCK"], "32")
+        self.assertEqual(self.browser.value("""document.querySelectorAll("main").length"""), 1)
 
     def test_screen_readers_find_names_and_headings(self):
         self.browser.open(self.page)

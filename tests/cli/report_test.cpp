@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "cli.hpp"
+#include "support/http.hpp"
 
 using namespace xtune::system;
 
@@ -161,4 +162,45 @@ TEST_CASE("best --top counts the values of the best configurations") {
   // Nothing is stored for this problem.
   const CommandResult none = cli.xtune({"best", spec, "--backend", "host", "--top", "5%", "-D", "N=99"});
   CHECK_FALSE(has(none.stdout_text, "among the best"));
+}
+
+TEST_CASE("A run serves its report while it goes on, and its last state at the end") {
+  const Cli cli;
+  const std::string spec = cli.slow_copy_spec("[1, 2, 3, 4, 5, 6]");
+  Running run(cli, Cli::run_arguments(spec, {"--live"}));
+  REQUIRE(run.wait_until([&] { return cli.stored_records() >= 2; }));
+  const std::size_t at = run.err.find("report: http://127.0.0.1:");
+  REQUIRE(at != std::string::npos);
+  const std::string address = run.err.substr(at + 8, run.err.find('\n', at) - at - 8);
+  const std::string during = test::get(address);
+  CHECK(during.starts_with("HTTP/1.1 200"));
+  CHECK(has(during, "data-live=\"running\""));
+  CHECK(has(during, "connect-src 'self'"));
+  CHECK(has(during, "<h1>copy</h1>"));
+  std::string last;
+  while (!has(last, "data-live=\"ended\"")) {
+    const std::string next = test::get(address);
+    if (next.empty()) break;
+    last = next;
+  }
+  REQUIRE(run.wait_for_end());
+  CHECK(run.exit_code == 0);
+  CHECK(has(last, "data-live=\"ended\""));
+  const json result = json::parse(run.out);
+  CHECK(result["counts"]["ok"] == 6);
+  CHECK(has(last, "<dt>VARIANT</dt><dd>" + result["best"]["config"]["VARIANT"].dump() + "</dd>"));
+}
+
+TEST_CASE("A port that is no port is refused, and a report as a file has no word of a run that goes on") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  for (const char* port : {"--live=65536", "--live=0", "--live=-1", "--live=http"}) {
+    const CommandResult refused = cli.run(spec, {port});
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.stderr_text, "--live"));
+  }
+  REQUIRE(cli.run(spec, {"--report", cli.path("run.html")}).exit_code == 0);
+  const std::string page = read_file(cli.path("run.html"));
+  CHECK_FALSE(has(page, "<html lang=\"en\" data-live"));
+  CHECK_FALSE(has(page, "connect-src"));
 }

@@ -49,6 +49,7 @@ std::string case_sections(const ReportCase& one, int number, bool single, CaseLi
 }
 
 std::string header_of(const ReportData& data) {
+  if (data.cases.empty()) return "<header><h1>xtune report</h1><p>Nothing is measured yet.</p></header>\n";
   std::size_t records = 0;
   std::set<std::string> problems, devices;
   for (const ReportCase& one : data.cases) {
