@@ -63,7 +63,7 @@ std::string progress_section(const CaseView& view);
 std::string timeline_section(const CaseView& view);
 // parameters.cpp: importance, the map of two parameters, and each parameter's values.
 std::string parameters_section(const CaseView& view);
-// resources.cpp: registers and shared memory, the roofline, and the Pareto set of two goals.
+// resources.cpp: those of several kernels, the roofline, and the Pareto set of two goals.
 std::string resources_section(const CaseView& view);
 std::string pareto_section(const CaseView& view);
 // configurations.cpp: outcomes, and the table of configurations.

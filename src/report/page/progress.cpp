@@ -72,25 +72,6 @@ std::string device_lane(const store::Record& record, bool several_hosts) {
   return several_hosts ? record.host + " " + std::to_string(record.device.index) : device;
 }
 
-std::string compile_figure(const CaseView& view) {
-  std::vector<double> seconds;
-  for (const CaseEvent& event : view.events)
-    if (event.record->compile_s > 0) seconds.push_back(event.record->compile_s);
-  if (seconds.size() < 2) return "";
-  std::sort(seconds.begin(), seconds.end());
-  plot::Canvas canvas(
-      {"Compile time of each configuration",
-       fmt::format("From {} to {}, median {}.", base::human_seconds(seconds.front()),
-                   base::human_seconds(seconds.back()), base::human_seconds(quantile_of(seconds, 0.5)))},
-      {seconds_scale(view), "seconds of the run", 6}, {plot::PlotScale::fitting(seconds), "compile time, s", 5});
-  canvas.dots(drawn_points(
-                  view, [](const CaseEvent& event) { return event.seconds; },
-                  [](const CaseEvent& event) { return event.record->compile_s; },
-                  [](const CaseEvent& event) { return event.record->compile_s > 0; }),
-              "ok", view.limits.drawn);
-  return figure(canvas, "Compile time of each configuration, when its result was known");
-}
-
 std::string lanes_figure(const CaseView& view) {
   bool several_hosts = false;
   for (const CaseEvent& event : view.events) several_hosts |= event.record->host != view.events[0].record->host;
@@ -148,10 +129,8 @@ std::string progress_section(const CaseView& view) {
 
 std::string timeline_section(const CaseView& view) {
   if (view.events.empty()) return "";
-  const std::string plots = lanes_figure(view) + compile_figure(view);
-  if (plots.empty()) return "";
-  return heading(view.heading, "Timeline") + figures(plots) +
-         paragraph("Records hold how long each configuration compiled, but neither when nor in which worker.", "note");
+  const std::string plot = lanes_figure(view);
+  return plot.empty() ? "" : heading(view.heading, "Timeline") + figures(plot);
 }
 
 }  // namespace xtune::report

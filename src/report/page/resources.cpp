@@ -1,5 +1,4 @@
-// Resources of configurations against their time: registers, shared memory, the roofline, and the goals of an
-// objective.
+// The resources of several kernels, the roofline, and the goals of an objective.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,49 +17,6 @@ namespace {
 
 bool is_measured_in_full(const CaseEvent& event) {
   return event.record->outcome == Outcome::ok && std::isfinite(event.merit) && !event.of_finals;
-}
-
-double merit_of(const CaseEvent& event) { return event.merit; }
-
-/// "Time against registers".
-std::string against_text(const CaseView& view, const std::string& name) {
-  return view.merit.is_time() ? "Time against " + name : view.merit.name() + " against " + name;
-}
-
-/// quantity(record): NaN if it is unknown.
-template <class Quantity>
-std::string quantity_figure(const CaseView& view, const std::string& name, const std::string& axis,
-                            const Quantity& quantity) {
-  std::vector<double> values, merits;
-  for (const CaseEvent& event : view.events) {
-    if (!is_measured_in_full(event) || std::isnan(quantity(*event.record))) continue;
-    values.push_back(quantity(*event.record));
-    merits.push_back(event.merit);
-  }
-  if (std::set<double>(values.begin(), values.end()).size() < 2) return "";
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  plot::Canvas canvas({against_text(view, name), fmt::format("{} from {:g} to {:g}.", name, *low, *high)},
-                      {plot::PlotScale::fitting(values, true), axis, 6},
-                      {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
-  canvas.dots(
-      drawn_points(
-          view, [&](const CaseEvent& event) { return quantity(*event.record); }, merit_of,
-          [&](const CaseEvent& event) { return is_measured_in_full(event) && !std::isnan(quantity(*event.record)); }),
-      "ok", view.limits.drawn);
-  return figure(canvas, against_text(view, name));
-}
-
-double registers_of(const store::Record& record) {
-  return record.usage.registers ? static_cast<double>(*record.usage.registers) : NAN;
-}
-
-double shared_kib_of(const store::Record& record) {
-  const auto bytes = store::shared_bytes(record);
-  return bytes ? static_cast<double>(*bytes) / 1024 : NAN;
-}
-
-double spilled_of(const store::Record& record) {
-  return record.usage.spilled_bytes ? static_cast<double>(*record.usage.spilled_bytes) : NAN;
 }
 
 /// Of the best configuration, if it launches several kernels; else empty.
@@ -146,10 +102,7 @@ std::string roofline_figure(const CaseView& view) {
 }  // namespace
 
 std::string resources_section(const CaseView& view) {
-  const std::string plots = quantity_figure(view, "registers", "registers per thread", registers_of) +
-                            quantity_figure(view, "shared memory", "shared memory per block, KiB", shared_kib_of) +
-                            quantity_figure(view, "spilled bytes", "spilled bytes per thread", spilled_of) +
-                            roofline_figure(view);
+  const std::string plots = roofline_figure(view);
   const std::string steps = steps_table(view);
   if (plots.empty() && steps.empty()) return "";
   return heading(view.heading, "Resources") + steps + (plots.empty() ? "" : figures(plots));

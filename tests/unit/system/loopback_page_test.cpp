@@ -81,11 +81,11 @@ TEST_CASE("A port that is taken is an error that names it, and an open page keep
   }
 }
 
-TEST_CASE("The end waits for a reader that follows the page, and for nobody else") {
+TEST_CASE("The end waits for a reader that follows the page, and for no other") {
   EventLoop loop;
   std::string state = "running";
   LoopbackPage page(loop, 0, [&] { return state; });
-  page.finish(3'600'000);  // nobody reads: returns at once
+  page.finish(3'600'000);  // without a reader it returns at once
   served(loop, [&] { return test::get(page.address()); });
   state = "ended";
   auto last = std::async(std::launch::async, [&] { return test::get(page.address()); });
