@@ -18,9 +18,9 @@ namespace xtune::lab {
 /// directory with record files (a store). A cache gives one recording, records give one for each kernel, problem and
 /// device. Throws Error(io) if it cannot be read, Error(invalid_argument) for other contents, Error(nothing_valid) if
 /// it is empty; each names the path. ranking: the statistic of the samples that ranks configurations; unset: the
-/// recording's own time (Kernel Tuner's "time"), else the median.
+/// recording's own time (Kernel Tuner's "time"), else the median. by_time: as read_kernel_tuner.
 std::vector<Recording> read_recordings(const std::filesystem::path& path,
-                                       std::optional<spec::Statistic> ranking = std::nullopt);
+                                       std::optional<spec::Statistic> ranking = std::nullopt, bool by_time = false);
 
 /// The name of the file or directory without .json, .jsonl, .gz.
 std::string recording_name(const std::filesystem::path& path);
@@ -37,14 +37,16 @@ std::vector<Recording> recordings_of(store::RecordSet set, const std::string& na
 /// CompilationFailedConfig (compile_failed) or RuntimeFailedConfig (launch_failed), or whose time is 1e20, as old
 /// versions wrote (launch_failed). An invalid time (NaN, zero, negative, unrealistic, another word, missing) counts as
 /// damage; invalid durations, and entries that repeat a configuration, are summarised in one warning each. The time
-/// that ranks a configuration is Kernel Tuner's "time", the mean of "times". name: the file, for messages.
+/// that ranks a configuration is Kernel Tuner's "time", the mean of "times"; where "times" have another mean, they are
+/// dropped with a warning. A file with another objective is refused unless the objective ranks as the time does in
+/// every entry, or by_time asks for the times anyway. name: the file, for messages.
 ///
 /// A file of T4 results (schema 1.0.0), such as `xtune store export --format kernel-tuner` writes, is read as the cache
 /// of the same run. It contains no kernel, device or problem, and distinguishes wrong results from other failures.
 ///
 /// Throws Error(invalid_argument), with the entry if there is one, for text that is not a cache; Error(nothing_valid)
 /// for a cache without entries.
-Recording read_kernel_tuner(const std::string& text, const std::string& name);
+Recording read_kernel_tuner(const std::string& text, const std::string& name, bool by_time = false);
 
 /// "2023-12-22 13:17:23.719843+00:00" (also with T; fraction and offset may be missing, no offset means UTC) in
 /// milliseconds since 1970. nullopt: another format, or before 1970.

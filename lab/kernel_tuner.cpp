@@ -1,5 +1,6 @@
 // Kernel Tuner's cache files: Python's JSON dialect, closing brackets that were left open, and entry by entry.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include <chrono>
@@ -175,10 +176,23 @@ std::string read_times(const Json& entry, RecordedConfig& result) {
   return {};
 }
 
-RecordedConfig read_result(const Json& entry, const std::string& where, RecordingDamage& damage,
-                           RecordingDamage& costs) {
+/// Problems of the entries that a summary names.
+struct Notes {
+  RecordingDamage damage, costs, repeats, contradictions;
+};
+
+/// Kernel Tuner ranks by "time". Samples whose mean is another time are not what was ranked, so they are dropped.
+void drop_contradicting_samples(RecordedConfig& result, const std::string& where, RecordingDamage& contradictions) {
+  double mean_ms = 0;
+  for (const double sample_ms : result.samples_ms) mean_ms += sample_ms / static_cast<double>(result.samples_ms.size());
+  if (std::abs(mean_ms - result.time_ms) <= 1e-6 * result.time_ms) return;
+  contradictions.add(fmt::format("{}: time is {} ms, the mean of times {} ms", where, result.time_ms, mean_ms));
+  result.samples_ms = {result.time_ms};
+}
+
+RecordedConfig read_result(const Json& entry, const std::string& where, Notes& notes) {
   RecordedConfig result;
-  const CostReader cost{entry, where, costs};
+  const CostReader cost{entry, where, notes.costs};
   result.compile_s = cost.seconds("compile_time");
   result.bench_s = cost.seconds("benchmark_time") + cost.seconds("verification_time");
   result.overhead_s = cost.seconds("framework_time");
@@ -197,10 +211,49 @@ RecordedConfig read_result(const Json& entry, const std::string& where, Recordin
     return result;
   }
   if (const std::string why = read_times(entry, result); !why.empty()) {
-    damage.add(where + ": " + why);
+    notes.damage.add(where + ": " + why);
     result.set_damaged(why);
+  } else {
+    drop_contradicting_samples(result, where, notes.contradictions);
   }
   return result;
+}
+
+/// The names under "objective" (caches) or "objectives" (T4).
+std::vector<std::string> objectives_of(const Json& holder, const char* name) {
+  std::vector<std::string> names;
+  const Json* const found = member(holder, name);
+  if (!found || found->is_null()) return names;
+  const Json list = found->is_array() ? *found : Json::array({*found});
+  for (const Json& each : list)
+    names.push_back(base::printable(each.is_string() ? each.get<std::string>() : each.dump(), 60));
+  return names;
+}
+
+/// Whether a value is the time but for a constant factor, or its inverse, in every configuration that has a time: then
+/// both rank alike.
+bool ranks_as_time(const Json& entries, const std::string& objective) {
+  double low[2] = {HUGE_VAL, HUGE_VAL}, high[2] = {0, 0};
+  for (const Json& entry : entries) {
+    const Json* const time = entry.is_object() ? member(entry, "time") : nullptr;
+    if (!time || !time->is_number() || !measure::is_time(time->get<double>())) continue;
+    const Json* const value = member(entry, objective.c_str());
+    if (!value || !value->is_number() || !(value->get<double>() > 0)) return false;
+    const double factors[2] = {value->get<double>() / time->get<double>(), value->get<double>() * time->get<double>()};
+    for (const int i : {0, 1}) low[i] = std::min(low[i], factors[i]), high[i] = std::max(high[i], factors[i]);
+  }
+  return high[0] > 0 && (high[0] <= low[0] * (1 + 1e-4) || high[1] <= low[1] * (1 + 1e-4));
+}
+
+/// xtune replays and ranks times. What the file ranks by something else would get another winner.
+void require_time(const CacheReader& reader, const Json& cache) {
+  const std::vector<std::string> objectives = objectives_of(cache, "objective");
+  const bool timed = objectives.empty() || objectives == std::vector<std::string>{"time"};
+  if (timed || (objectives.size() == 1 && ranks_as_time(cache.at("cache"), objectives[0]))) return;
+  reader.fail(fmt::format(
+      "its configurations are ranked by {} '{}', and xtune replays times only. `xtune import kernel-tuner --objective "
+      "time` ranks them by time instead",
+      objectives.size() == 1 ? "the objective" : "the objectives", fmt::join(objectives, "', '")));
 }
 
 std::vector<std::string> parameter_names(const CacheReader& reader, const Json& cache) {
@@ -286,8 +339,9 @@ Json cache_entry_of(const CacheReader& reader, const Json& result, const std::st
   const Json* const measurements = member(result, "measurements");
   if (measurements && measurements->is_array())
     for (const Json& measured : *measurements)
-      if (measured.is_object() && measured.value("name", Json()) == "time" && member(measured, "value"))
-        entry["time"] = measured["value"];
+      if (const Json name = measured.is_object() ? measured.value("name", Json()) : Json();
+          name.is_string() && member(measured, "value") && !entry.contains(name.get<std::string>()))
+        entry[name.get<std::string>()] = measured["value"];
   // A measurement that was given up early has samples, but no time.
   if (const Json* const samples = member(entry, "times");
       !entry.contains("time") && samples && samples->is_array() && !samples->empty()) {
@@ -307,12 +361,31 @@ Json cache_of_t4(const CacheReader& reader, const Json& file) {
   for (const Json& result : file.at("results")) {
     const std::string where = fmt::format("results[{}]", number++);
     Json entry = cache_entry_of(reader, result, where);
-    if (number == 1)
+    if (number == 1) {
       for (const auto& [name, value] : result.at("configuration").items()) cache["tune_params_keys"].push_back(name);
+      cache["objective"] = result.value("objectives", Json());
+    }
     Json& known = cache["cache"][result.at("configuration").dump()];
     if (!known.contains("time") || entry.contains("time")) known = std::move(entry);
   }
   return cache;
+}
+
+void add_warnings(const Notes& notes, const std::string& name, std::size_t entries,
+                  std::vector<std::string>& warnings) {
+  if (notes.repeats.count > 0)
+    warnings.push_back(
+        fmt::format("{}: {} of {} entries repeat a configuration and are skipped, first {}; many of them "
+                    "mean that tune_params_keys misses a parameter",
+                    name, notes.repeats.count, entries, notes.repeats.first));
+  if (notes.costs.count > 0)
+    warnings.push_back(fmt::format("{}: {} times of compiling or measuring are invalid and count as 0, first {}", name,
+                                   notes.costs.count, notes.costs.first));
+  if (notes.contradictions.count > 0)
+    warnings.push_back(
+        fmt::format("{}: in {} of {} entries 'time' contradicts 'times'; 'time' counts, as in Kernel Tuner, and the "
+                    "samples are dropped, first {}",
+                    name, notes.contradictions.count, entries, notes.contradictions.first));
 }
 
 }  // namespace
@@ -335,7 +408,7 @@ std::optional<std::int64_t> unix_time_ms_of(std::string_view text) {
   return ms < 0 ? std::nullopt : std::optional(ms);  // records have no negative times
 }
 
-Recording read_kernel_tuner(const std::string& text, const std::string& name) {
+Recording read_kernel_tuner(const std::string& text, const std::string& name, bool by_time) {
   std::vector<std::string> warnings;
   Json cache = parse_cache_text(text, name, warnings);
   const CacheReader reader{name};
@@ -345,10 +418,11 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
   }
   const std::vector<std::string> names = parameter_names(reader, cache);
   if (cache.at("cache").empty()) throw Error(ErrorKind::nothing_valid, name + ": the cache has no entries");
+  if (!by_time) require_time(reader, cache);
   std::vector<space::Parameter> parameters = read_parameters(reader, cache, names);
   std::vector<RecordedRow> rows;
   std::set<std::vector<std::uint32_t>> seen;
-  RecordingDamage damage, costs, repeats;
+  Notes notes;
   for (const auto& [key, entry] : cache.at("cache").items()) {
     const std::string where = "entry '" + base::printable(key, 120) + "'";
     if (!entry.is_object()) reader.fail(where + ": expected an object, got " + base::printable(entry.dump(), 60));
@@ -364,26 +438,19 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name) {
       row.values.push_back(*index);
     }
     if (!seen.insert(row.values).second) {
-      repeats.add(where);
+      notes.repeats.add(where);
       continue;
     }
-    row.result = read_result(entry, where, damage, costs);
+    row.result = read_result(entry, where, notes);
     rows.push_back(std::move(row));
   }
-  if (repeats.count > 0)
-    warnings.push_back(
-        fmt::format("{}: {} of {} entries repeat a configuration and are skipped, first {}; many of them "
-                    "mean that tune_params_keys misses a parameter",
-                    name, repeats.count, cache.at("cache").size(), repeats.first));
-  if (costs.count > 0)
-    warnings.push_back(fmt::format("{}: {} times of compiling or measuring are invalid and count as 0, first {}", name,
-                                   costs.count, costs.first));
+  add_warnings(notes, name, cache.at("cache").size(), warnings);
   Recording recording = make_recording(std::move(parameters), std::move(rows));
   recording.source = "Kernel Tuner";
   recording.kernel = text_member(cache, "kernel_name");
   read_problem(reader, cache, recording.problem);
   recording.device = read_device(cache);
-  recording.damage = damage;
+  recording.damage = notes.damage;
   recording.warnings = std::move(warnings);
   return recording;
 }

@@ -190,7 +190,7 @@ std::string recording_name(const fs::path& path) {
   return base::printable(name);
 }
 
-std::vector<Recording> read_recordings(const fs::path& path, std::optional<spec::Statistic> ranking) {
+std::vector<Recording> read_recordings(const fs::path& path, std::optional<spec::Statistic> ranking, bool by_time) {
   const std::string name = base::printable(path.string());
   const spec::Statistic by = ranking.value_or(spec::Statistic::median);
   std::error_code error;
@@ -202,7 +202,7 @@ std::vector<Recording> read_recordings(const fs::path& path, std::optional<spec:
     if (holds_records(path, text)) {
       recordings = recordings_of(store::parse_records(name, text), name, by);
     } else {
-      recordings.push_back(read_kernel_tuner(text, name));
+      recordings.push_back(read_kernel_tuner(text, name, by_time));
       if (ranking) rank_by(recordings.front(), by);
     }
   }

@@ -18,7 +18,7 @@ namespace {
 
 struct ImportOptions {
   std::string path;
-  std::string folder, store, name;
+  std::string folder, store, name, objective;
   std::string format = "text";
   bool force = false;
 };
@@ -39,7 +39,8 @@ std::filesystem::path stored_file(const std::filesystem::path& store, const lab:
 }
 
 int import_kernel_tuner(const ImportOptions& options) {
-  const std::vector<lab::Recording> read = read_given_recordings(options.path);
+  const std::vector<lab::Recording> read =
+      read_given_recordings(options.path, std::nullopt, options.objective == "time");
   const lab::Recording& recording = read.front();
   if (recording.source != "Kernel Tuner" || read.size() != 1)
     throw Error(ErrorKind::invalid_argument,
@@ -98,6 +99,9 @@ void add_import_kernel_tuner(CLI::App& import, Context& context) {
       import, context, "kernel-tuner", "Turn a Kernel Tuner cache into a spec and records, which `xtune run` replays",
       "xtune import kernel-tuner gemm_cache.json.gz -o recorded", import_kernel_tuner);
   add_argument(command, "file", options.path, "FILE", "Cache file, .json or .json.gz");
+  OptionGroup(command, option_group::problem)
+      .words("--objective", options.objective, {"time"},
+             "Rank by the times of a file with another objective, which is refused without this option");
   const OptionGroup output(command, option_group::output);
   output.value("-o,--output", options.folder, "DIR",
                "Write a spec and its records into this directory, which is created; default: the current one, and "

@@ -79,8 +79,8 @@ class RecordedReplay final : public Replay {
 }  // namespace
 
 std::vector<lab::Recording> read_given_recordings(const std::filesystem::path& path,
-                                                  std::optional<spec::Statistic> ranking) {
-  return read_given([&] { return lab::read_recordings(path, ranking); });
+                                                  std::optional<spec::Statistic> ranking, bool by_time) {
+  return read_given([&] { return lab::read_recordings(path, ranking, by_time); });
 }
 
 void warn_of(const lab::Recording& recording) {
@@ -91,7 +91,11 @@ void warn_of(const lab::Recording& recording) {
 }
 
 void add_lab_commands(CLI::App& app, Context& context) {
-  add_import_kernel_tuner(*app.get_subcommand("import"), context);
+  CLI::App& import = *app.add_subcommand("import", "Turn recordings of other tuners into specs");
+  import.require_subcommand(1);
+  add_import_kbench(import, context);
+  add_import_kernel_tuner(import, context);
+  add_import_vllm_moe(import, context);
   add_score_command(app, context);
   replay_opener = [](const std::string& path, const CommonOptions& options, const std::string& recording) {
     return std::unique_ptr<Replay>(std::make_unique<RecordedReplay>(path, options, recording));

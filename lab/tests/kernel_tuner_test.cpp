@@ -214,3 +214,49 @@ TEST_CASE("timestamps") {
                            "2023-12-22", "2023-12-22 25:00:00", "2023-12-22 13:17:23 x"})
     CHECK_MESSAGE(!unix_time_ms_of(text), text);
 }
+
+TEST_CASE("a file with another objective is refused, unless that ranks as time does") {
+  const auto cache_by = [](const std::string& objective, const std::string& a, const std::string& b) {
+    return R"({"kernel_name": "k", "tune_params_keys": ["x"], "tune_params": {"x": [1, 2]}, "objective": )" +
+           objective + R"(, "cache": {"1": {"x": 1, "time": 1.0, )" + a + R"(}, "2": {"x": 2, "time": 2.0, )" + b +
+           "}}}";
+  };
+  const std::string energy = cache_by("\"energy\"", R"("energy": 9.0)", R"("energy": 3.0)");
+  CHECK(error_of([&] { read_kernel_tuner(energy, "e.json"); }) ==
+        "invalid_argument: e.json: its configurations are ranked by the objective 'energy', and xtune replays times "
+        "only. `xtune import kernel-tuner --objective time` ranks them by time instead");
+  CHECK(read_kernel_tuner(energy, "e.json", true).valid() == 2);
+  CHECK(has(error_of([&] { read_kernel_tuner(cache_by(R"(["time", "energy"])", R"("a": 1)", R"("a": 1)"), "e.json"); }),
+            "ranked by the objectives 'time', 'energy'"));
+  CHECK(has(error_of([&] { read_kernel_tuner(cache_by("\"GB/s\"", R"("GB/s": 8)", R"("b": 4)"), "e.json"); }), "GB/s"));
+  CHECK(read_kernel_tuner(cache_by("\"GB/s\"", R"("GB/s": 8.0)", R"("GB/s": 4.0)"), "e.json").valid() == 2);
+  CHECK(read_kernel_tuner(cache_by("[\"time\"]", R"("a": 1)", R"("a": 1)"), "e.json").valid() == 2);
+  // Without a time there is nothing to rank by; T4 names its objectives in each result.
+  CHECK(has(error_of([&] {
+              read_kernel_tuner(R"({"tune_params_keys": ["m"], "objective": "score", "cache": {"a": {"m": "a",
+                                   "score": 0.9}, "b": {"m": "b", "score": 0.1}}})",
+                                "s.json");
+            }),
+            "'score'"));
+  CHECK(has(error_of([&] {
+              read_kernel_tuner(R"({"results": [{"configuration": {"m": "a"}, "times": {"runtimes": [10.0]},
+                                   "measurements": [{"name": "score", "value": 0.9}], "objectives": ["score"]},
+                                   {"configuration": {"m": "b"}, "times": {"runtimes": [5.0]},
+                                   "measurements": [{"name": "score", "value": 0.1}], "objectives": ["score"]}]})",
+                                "t4.json");
+            }),
+            "'score'"));
+}
+
+TEST_CASE("a time that contradicts its samples counts, with a warning") {
+  const Recording recording =
+      read_kernel_tuner(with(R"("1,row": {"x": 1, "y": "row", "time": 8.0, "times": [0.02, 0.02]},
+              "2,row": {"x": 2, "y": "row", "time": 3.0, "times": [2.0, 4.0]})"),
+                        "f.json");
+  CHECK(at(recording, 1, "row").time_ms == 8);
+  CHECK(at(recording, 1, "row").samples_ms == std::vector<double>{8});
+  CHECK(at(recording, 2, "row").samples_ms == std::vector<double>{2, 4});
+  REQUIRE(recording.warnings.size() == 1);
+  CHECK(has(recording.warnings[0], "in 1 of 2 entries 'time' contradicts 'times'"));
+  CHECK(has(recording.warnings[0], "entry '1,row': time is 8 ms, the mean of times 0.02 ms"));
+}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts that the program runs for kbench's YAML, C++ headers, decision trees and vLLM's tables."""
 import itertools
+import json
 import math
 import os
 import pathlib
@@ -579,6 +580,32 @@ class Tables(unittest.TestCase):
                 self.answer(winners, **{"map": names, **options})
         with self.assertRaisesRegex(_text.Refused, "two winners belong to M = 1 of "):
             self.answer([*winners, {**winners[0], "arch": "sm_90a"}], map=names)
+
+    def test_mistakes_in_vllms_tables_are_named(self):
+        row = {"BLOCK_SIZE_M": 16, "num_warps": 4}
+
+        def imported(table, path="t/E=8,N=7168,device_name=NVIDIA_H200.json", pairs=()):
+            text = table if isinstance(table, str) else json.dumps(table)
+            (spec,) = vllm.answer({"files": [{"path": path, "text": text}], "map": pairs, "stem": "moe"}, [])
+            return spec
+
+        spec = imported({"triton_version": "3.4.0", "1": row, "64": {**row, "num_warps": 8}, "128": row})
+        self.assertEqual(spec["configs"], "BLOCK_SIZE_M,num_warps\n16,4\n16,8\n")
+        self.assertEqual(spec["spec"].count("[[cases]]\nE = 8\nN = 7168\nM = "), 3)
+        for table, message, more in (
+            ({"1": row}, "keep the name that vLLM gave it", {"path": "table.json"}),
+            ("{", "not JSON", {}),
+            ('{"1": {"a": 1, "a": 2}}', "a name is there twice", {}),
+            ({}, "no configuration", {}),
+            ({"M": row}, "'M': expected a batch size", {}),
+            ({"1": {"BLOCK_SIZE_M": 1.5}}, "'BLOCK_SIZE_M' is 1.5; expected a whole number", {}),
+            ({"1": row, "2": {"BLOCK_SIZE_M": 16}}, "'num_warps' is in some", {}),
+            ({"1": row}, "no such name", {"pairs": ["BLOCK_M=BM"]}),
+            ({"1": row}, "write --map VLLM_NAME=NAME", {"pairs": ["BLOCK_SIZE_M"]}),
+            ({"1": row}, "two names of the table are one", {"pairs": ["BLOCK_SIZE_M=M"]}),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(_text.Refused, message):
+                imported(table, **more)
 
 
 class Headers(unittest.TestCase):

@@ -1,15 +1,15 @@
-// xtune import: kbench, a list of a Mojo benchmark's parameters as specs.
+// xtune import kbench and vllm-moe: files of other tuners as specs, by a script.
 #include <fmt/core.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "cli/cases.hpp"
 #include "cli/options.hpp"
 #include "cli/script.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/template_text.hpp"
+#include "lab/commands/commands.hpp"
 #include "system/files.hpp"
 
 namespace xtune::cli {
@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct KbenchCommand {
-  std::vector<std::string> paths, params, cases, shapes, metrics;
+struct ImportCommand {
+  std::vector<std::string> paths, params, cases, shapes, metrics, names;
   std::string folder = ".", name, build_opts, device = "host", format = "text";
   bool force = false;
 };
@@ -33,34 +33,28 @@ nlohmann::ordered_json texts_of(const std::vector<std::string>& paths) {
 }
 
 /// One spec, and the list of its configurations if they are not a plain product; else empty.
-struct KbenchSpec {
+struct ImportedSpec {
   std::string stem, kernel, spec, configs;
 };
 
-std::vector<KbenchSpec> specs_of(const KbenchCommand& command) {
-  nlohmann::ordered_json request{{"params", command.params},
-                                 {"cases", command.cases},
-                                 {"metrics", command.metrics},
-                                 {"device", command.device},
-                                 {"build_opts", nlohmann::json::array()}};
-  request["shapes"] = texts_of(command.shapes);
-  for (const spec::Text& word : spec::split_command({command.build_opts, spec::Location{"--build-opts", 0, 0}}))
-    request["build_opts"].push_back(word.text);
+/// The answer of the script to the command's files.
+std::vector<ImportedSpec> specs_of(const ImportCommand& command, const char* script, nlohmann::ordered_json request) {
   request["files"] = texts_of(command.paths);
   request["stem"] = file_stem(command.name.empty() ? fs::path(command.paths.front()).stem().string() : command.name);
-  std::vector<KbenchSpec> specs;
+  std::vector<ImportedSpec> specs;
   std::vector<std::string> warnings;
-  for (const auto& each : script_answer("kbench", request, warnings))
+  for (const auto& each : script_answer(script, request, warnings))
     specs.push_back({each["stem"], each["kernel"], each["spec"], each["configs"]});
+  for (const std::string& warning : warnings) tell("warning: {}\n", warning);
   return specs;
 }
 
 /// The list of configurations beside a spec that has one.
-fs::path list_of(const KbenchSpec& each, const fs::path& folder) { return folder / (each.stem + ".configs.csv"); }
+fs::path list_of(const ImportedSpec& each, const fs::path& folder) { return folder / (each.stem + ".configs.csv"); }
 
-std::vector<fs::path> files_of(const std::vector<KbenchSpec>& specs, const fs::path& folder) {
+std::vector<fs::path> files_of(const std::vector<ImportedSpec>& specs, const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const KbenchSpec& each : specs) {
+  for (const ImportedSpec& each : specs) {
     files.push_back(folder / (each.stem + ".toml"));
     if (!each.configs.empty()) files.push_back(list_of(each, folder));
   }
@@ -69,7 +63,7 @@ std::vector<fs::path> files_of(const std::vector<KbenchSpec>& specs, const fs::p
 
 /// The number of configurations of the spec, whose list is in the directory. This also checks that the written spec is
 /// valid.
-std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& each, const fs::path& folder) {
+std::uint64_t counted_configs(const ImportCommand& command, const ImportedSpec& each, const fs::path& folder) {
   try {
     if (!each.configs.empty()) system::write_file_atomically(list_of(each, folder), each.configs);
     const spec::Spec spec = spec::parse_spec(each.spec, each.stem + ".toml", folder);
@@ -82,37 +76,60 @@ std::uint64_t counted_configs(const KbenchCommand& command, const KbenchSpec& ea
   }
 }
 
-int import_file(const KbenchCommand& command) {
-  const std::vector<KbenchSpec> specs = specs_of(command);
+/// next: what to do with a SPEC.
+int write_specs(const ImportCommand& command, const std::vector<ImportedSpec>& specs, const char* next) {
   std::vector<std::uint64_t> configs;
   const system::TemporaryDirectory trial;
-  for (const KbenchSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
+  for (const ImportedSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
   const fs::path folder = command.folder;
   require_new_files(files_of(specs, folder), command.force, other_files);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const KbenchSpec& each = specs[i];
+    const ImportedSpec& each = specs[i];
     const fs::path path = folder / (each.stem + ".toml");
     if (!each.configs.empty()) system::write_output_file(list_of(each, folder), each.configs);
     system::write_output_file(path, each.spec);
     list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
+    std::string words = next;
+    words.replace(words.find("SPEC"), 4, path.string());
     if (command.format == "text")
-      print_out("{}: {} of {}; `xtune run {}` tunes it\n", path.string(), counted(configs[i], "configuration"),
-                each.kernel, path.string());
+      print_out("{}: {} of {}; {}\n", path.string(), counted(configs[i], "configuration"), each.kernel, words);
   }
   if (command.format == "json") print_json(list);
   return done;
 }
 
+int import_kbench(const ImportCommand& command) {
+  nlohmann::ordered_json request{{"params", command.params},
+                                 {"cases", command.cases},
+                                 {"metrics", command.metrics},
+                                 {"device", command.device},
+                                 {"build_opts", nlohmann::json::array()}};
+  request["shapes"] = texts_of(command.shapes);
+  for (const spec::Text& word : spec::split_command({command.build_opts, spec::Location{"--build-opts", 0, 0}}))
+    request["build_opts"].push_back(word.text);
+  return write_specs(command, specs_of(command, "kbench", std::move(request)), "`xtune run SPEC` tunes it");
+}
+
+int import_vllm_moe(const ImportCommand& command) {
+  return write_specs(command, specs_of(command, "vllm", {{"map", command.names}}),
+                     "add the kernel to it, and `xtune run SPEC` measures them");
+}
+
+void add_written_files(CLI::App& command, const OptionGroup& output, ImportCommand& options, const char* whose) {
+  output.value("-o,--output", options.folder, "DIR", "Write the spec into this directory, which is created");
+  output.value("--name", options.name, "NAME", fmt::format("Name the written files; default: as the {} file", whose));
+  add_force_option(command, options.force);
+  add_format_option(command, options.format);
+}
+
 }  // namespace
 
-void add_import_command(CLI::App& app, Context& context) {
-  CLI::App& import = *app.add_subcommand("import", "Turn recordings of other tuners into specs");
-  import.require_subcommand(1);
-  const auto [command, options] = add_command<KbenchCommand>(
+void add_import_kbench(CLI::App& import, Context& context) {
+  const auto [command, options] = add_command<ImportCommand>(
       import, context, "kbench",
       "Turn a YAML file of kbench, which lists parameters of a Mojo benchmark, into a spec that tunes it",
-      "xtune import kbench gemm.yaml -o tuned && xtune run tuned/gemm.toml", import_file);
+      "xtune import kbench gemm.yaml -o tuned && xtune run tuned/gemm.toml", import_kbench);
   add_argument(command, "files", options.paths, "FILE", "YAML files of one benchmark, whose groups follow each other");
   const OptionGroup problem(command, option_group::problem), output(command, option_group::output);
   problem.list("--param", options.params, "NAME:VALUES",
@@ -130,10 +147,18 @@ void add_import_command(CLI::App& app, Context& context) {
             "Pass words to `mojo build`, such as \"-O3 --target-accelerator sm_90\"");
   run.words("--device", options.device, device::backends_of(device::SourceKind::cuda_cpp),
             "Run the benchmark on devices of this backend");
-  output.value("-o,--output", options.folder, "DIR", "Write the spec into this directory, which is created");
-  output.value("--name", options.name, "NAME", "Name the written files; default: as the YAML file");
-  add_force_option(command, options.force);
-  add_format_option(command, options.format);
+  add_written_files(command, output, options, "YAML");
+}
+
+void add_import_vllm_moe(CLI::App& import, Context& context) {
+  const auto [command, options] = add_command<ImportCommand>(
+      import, context, "vllm-moe",
+      "Turn tables that vLLM tuned for its mixture-of-experts kernel into a spec, whose configurations they are",
+      "xtune import vllm-moe 'E=8,N=7168,device_name=NVIDIA_H200.json' --name moe", import_vllm_moe);
+  add_argument(command, "files", options.paths, "FILE", "Tables of one kernel, by the names that vLLM gives them");
+  OptionGroup(command, option_group::problem)
+      .list("--map", options.names, "VLLM_NAME=NAME", "Give vLLM's size or parameter another name in the spec");
+  add_written_files(command, OptionGroup(command, option_group::output), options, "first");
 }
 
 }  // namespace xtune::cli

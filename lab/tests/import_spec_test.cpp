@@ -1,4 +1,4 @@
-// kbench's YAML, imported and tuned with a stand-in for mojo.
+// kbench's YAML, imported and tuned with a stand-in for mojo; vLLM's tables.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -188,4 +188,23 @@ TEST_CASE("without python3 or a module of it, the message names the Debian packa
   result = imported();
   CHECK(result.exit_code == 1);
   CHECK(has(result.stderr_text, "kbench.py failed (exit code 7): no room"));
+}
+
+TEST_CASE("vLLM's tables become a spec with a case for each batch size") {
+  const Cli cli;
+  const std::string row = R"("BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 1, "num_warps": 4})";
+  const std::string table =
+      cli.write("E=8,N=7168,device_name=NVIDIA_H200,dtype=fp8_w8a8.json",
+                R"({"triton_version": "3.4.0", "1": {"BLOCK_SIZE_M": 16, )" + row + R"(, "64": {"BLOCK_SIZE_M": 64, )" +
+                    row + R"(, "128": {"BLOCK_SIZE_M": 64, )" + row + "}");
+  const json specs = parsed(cli.xtune({"import", "vllm-moe", table, "--map", "BLOCK_SIZE_M=BM", "--name", "moe", "-o",
+                                       cli.path("out"), "--format", "json"}));
+  REQUIRE(specs.size() == 1);
+  CHECK(specs[0]["configs"] == 2);
+  const CommandResult checked = cli.xtune({"check", cli.path("out/moe.toml")});
+  CHECK(checked.exit_code == 0);
+  CHECK(checked.stdout_text.find("E=8 M=128 N=7168: 2 valid") != std::string::npos);
+  const CommandResult unnamed = cli.xtune({"import", "vllm-moe", cli.write("table.json", "{}"), "-o", cli.path("no")});
+  CHECK(unnamed.exit_code == 2);
+  CHECK(unnamed.stderr_text.find("keep the name that vLLM gave it") != std::string::npos);
 }
