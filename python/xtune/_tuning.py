@@ -17,7 +17,7 @@ from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, De
 from xtune.tunable import DEFINITION, Path, Tunable
 
 Kernel = _native.Kernel
-Source = Union[Tunable, str, "os.PathLike[str]"]
+Source = Union[Tunable, str, os.PathLike[str]]
 
 _log = logging.getLogger("xtune")
 _SOURCE_FILES = (".cu", ".cuh", ".hip", ".cpp", ".cxx", ".cc", ".c", ".hpp", ".h")

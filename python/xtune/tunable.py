@@ -17,7 +17,7 @@ from xtune.results import Value
 Formula = Union[int, float, str]  #: a number, or an expression over problem, device and parameters
 Extents = Union[Formula, Sequence[Formula]]
 Goal = Union[Formula, Callable[..., float]]
-Path = Union[str, "os.PathLike[str]"]
+Path = Union[str, os.PathLike[str]]
 
 
 @_checks.checked_methods

@@ -10,7 +10,7 @@ import warnings
 
 from support import np, xtune
 from xtune.compat._table import Space, evaluated
-from xtune.compat.kernel_tuner import _STRATEGIES, run_kernel, store_results, tune_kernel
+from xtune.compat.kernel_tuner import run_kernel, store_results, strategies, tune_kernel
 
 HOST = {"backend": "host", "jobs": 2}
 ADD = """
@@ -358,7 +358,7 @@ class Arguments(unittest.TestCase):
             tuned("vector_add", ADD, 1000, args, params, strategy="firefly_algorithm")
         with self.assertWarnsRegex(xtune.TuneWarning, "'popsize' has no meaning"):
             tuned("vector_add", ADD, 1000, args, params, strategy="brute_force", strategy_options={"popsize": 3})
-        self.assertLessEqual(set(_STRATEGIES.values()), set(xtune.strategies()))
+        self.assertLessEqual(set(strategies.NEAREST.values()), set(xtune.strategies()))
 
     def test_cache_and_stored_results(self):
         args, params = vectors(), {"block_size_x": [32, 64]}
