@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 try:
     from xtune import _native
-except ImportError:
+except ImportError as error:
+    if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C while the extension loads
+        raise error.__cause__ from None
     _here = pathlib.Path(__file__).parent
     if any((_here / f"_native{ending}").exists() for ending in importlib.machinery.EXTENSION_SUFFIXES):
         raise
