@@ -49,6 +49,11 @@ def _alternatives(words: List[str]) -> str:
     return ", ".join(words[:-1]) + (", or " if any(" or " in each for each in words) else " or ") + words[-1]
 
 
+def _is_typed_dict(hint: Any) -> bool:
+    """A dict whose keys are checked by who reads them."""
+    return isinstance(hint, type) and issubclass(hint, dict) and hasattr(hint, "__total__")
+
+
 def _words(hint: Any) -> str:
     """What an annotation expects."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
@@ -57,7 +62,7 @@ def _words(hint: Any) -> str:
     if origin is collections.abc.Sequence:
         each_of = typing.get_args(parts[0]) if typing.get_origin(parts[0]) is typing.Union else parts
         return f"a list of {_alternatives(['values' if each is Any else _words(each)[2:] + 's' for each in each_of])}"
-    if origin is collections.abc.Mapping:
+    if origin is collections.abc.Mapping or _is_typed_dict(hint):
         return "a dict"
     if origin is collections.abc.Callable:
         return "a function"
@@ -104,6 +109,8 @@ def _problem(where: str, value: Any, hint: Any) -> Optional[str]:
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return None
+    if _is_typed_dict(hint):
+        return _problem(where, value, typing.Mapping[str, typing.Union[bool, int, float, str]])
     if origin is typing.Union:
         if isinstance(value, str) and any(typing.get_origin(each) is os.PathLike for each in parts):
             return None  # the path of a file may be any bytes

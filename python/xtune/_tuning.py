@@ -8,13 +8,18 @@ import os
 import sys
 import tempfile
 import warnings
-from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
 from xtune import _checks, _native
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError
 from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing, Value
-from xtune.tunable import DEFINITION, Path, Tunable
+from xtune.tunable import DEFINITION, Definition, Path, Tunable, with_definition
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+else:
+    Unpack = {Definition: Any}  # checked by Tunable
 
 Kernel = _native.Kernel
 Source = Union[Tunable, str, os.PathLike[str]]
@@ -165,7 +170,7 @@ def tune_settings_of(given: Mapping[str, Any], owner: str, where: str, but: Sequ
     another type."""
     known = {
         name: each.default
-        for name, each in inspect.signature(tune).parameters.items()
+        for name, each in inspect.signature(inspect.unwrap(tune)).parameters.items()
         if name not in ("kernel", "definition")
     }
     for name in given:
@@ -196,6 +201,7 @@ def _without_log(function: Callable) -> Callable:
         return function
 
 
+@with_definition
 @_checks.checked
 def tune(
     kernel: Source,
@@ -220,7 +226,7 @@ def tune(
     on_measurement: Optional[Callable[[Measurement], None]] = None,
     stop: Any = None,
     max_copy_bytes: int = 4 << 30,
-    **definition: Any,
+    **definition: "Unpack[Definition]",
 ) -> Result:
     """Finds the fastest configuration of a kernel that gives right results.
 
@@ -250,6 +256,7 @@ def tune(
     return _tune(settings.pop("kernel"), settings.pop("definition"), settings, _native.tune, "tune")
 
 
+@with_definition
 @_checks.checked
 def tune_cases(
     kernel: Source,
@@ -274,7 +281,7 @@ def tune_cases(
     on_measurement: Optional[Callable[[Measurement], None]] = None,
     stop: Any = None,
     max_copy_bytes: int = 4 << 30,
-    **definition: Any,
+    **definition: "Unpack[Definition]",
 ) -> List[Result]:
     """Tunes every case (Tunable.add_case), in order: a Result each, fewer if `stop` ends the run. As tune.
 

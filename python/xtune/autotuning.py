@@ -8,7 +8,20 @@ import operator
 import re
 import sys
 import threading
-from typing import Any, Callable, Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Collection,
+    Dict,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    Union,
+)
 
 import numpy
 
@@ -20,7 +33,24 @@ from xtune._timers import timer_for
 from xtune._tuning import load, require_known, tune, tune_settings_of
 from xtune.errors import CallbackMistake, InvalidArgumentError
 from xtune.results import Config, Result, Value
-from xtune.tunable import DEFINITION, Constant, Extents, Scalar, Scratch, Tunable, _Buffer, each_of, extents
+from xtune.tunable import (
+    DEFINITION,
+    AutotuneDefinition,
+    Constant,
+    Launch,
+    Scalar,
+    Scratch,
+    Tunable,
+    _Buffer,
+    each_of,
+    extents,
+    with_definition,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+else:
+    Unpack = {AutotuneDefinition: Any}  # checked by Tunable
 
 
 class Argument:
@@ -652,19 +682,20 @@ def _declared_arguments(function: Callable) -> Dict[str, Any]:
     return declared
 
 
+@with_definition
 def autotune(
     params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None,
     *,
     configs: Optional[Sequence[Any]] = None,
-    grid: Optional[Extents] = None,
-    block: Optional[Extents] = None,
+    grid: Optional[Launch] = None,
+    block: Optional[Launch] = None,
     key: Union[None, str, Sequence[str]] = None,
     tune_settings: Optional[Mapping[str, Any]] = None,
     restore: Union[str, Sequence[str]] = (),
     prepare: Optional[Callable] = None,
     timer: str = "auto",
     version: Optional[str] = None,
-    **definition: Any,
+    **definition: "Unpack[AutotuneDefinition]",
 ) -> Callable[[Callable], Any]:
     """Tunes a function when it is first called: one that returns a kernel's source, a Triton kernel, or any other.
 

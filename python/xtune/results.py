@@ -2,6 +2,7 @@
 """What runs and questions return: plain dataclasses. Times are in milliseconds, memory in bytes."""
 import dataclasses
 import functools
+import html
 import os
 import pathlib
 import tempfile
@@ -173,6 +174,16 @@ for _class in (_native.Result, _native.CompiledConfig, _native.Kernel):
 del _class
 
 
+_SHOWN_ROWS = 10
+
+
+def _html_table(titles: List[str], rows: List[List[Value]]) -> str:
+    def row(cells: List[Value], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{row(titles, 'th')}{''.join(row(each, 'td') for each in rows)}</table>"  # type: ignore[arg-type]
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class Result:
     """The result of tuning one problem.
@@ -258,6 +269,26 @@ class Result:
 
     def __repr__(self) -> str:
         return f"<xtune.Result {self}>"
+
+    def _repr_html_(self) -> str:
+        """For Jupyter: the summary, and a table of the best configurations."""
+        ranked = sorted((each for each in self.measurements if each.outcome == "ok"), key=lambda each: each.time_ms)
+        if self.winner is not None:  # the finals decide, not the first time
+            ranked = [self.winner, *(each for each in ranked if each.config != self.winner.config)]
+        shown = ranked[:_SHOWN_ROWS]
+        metrics = list(dict.fromkeys(name for each in shown for name in each.metrics))
+        rows = [
+            [*each.config.values(), f"{each.time_ms:.4g}", f"{each.timing.low_ms:.4g} .. {each.timing.high_ms:.4g}"]
+            + [f"{each.metrics[name]:.4g}" if name in each.metrics else "" for name in metrics]
+            for each in shown
+        ]
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items())
+        more = f"; {len(ranked) - len(shown)} slower ones are not shown" if len(ranked) > len(shown) else ""
+        text = f"<p>{html.escape(str(self))}<br>{html.escape(counts + more)}</p>"
+        if not shown:
+            return text
+        titles = [*shown[0].config, "ms", "95 % interval", *metrics]
+        return text + _html_table(titles, rows)
 
     def __str__(self) -> str:
         if self.winner is None:

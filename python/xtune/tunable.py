@@ -4,20 +4,113 @@ import copy
 import inspect
 import os
 import re
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, TypedDict, TypeVar, Union
 
 import numpy
 
 from xtune import _callbacks, _checks, _native
 from xtune._arrays import dtype_name, encode, facts_of, is_array
+from xtune._expressions import traced
 from xtune._labels import label_of
 from xtune.errors import InvalidArgumentError, StorageError
 from xtune.results import Value
 
 Formula = Union[int, float, str]  #: a number, or an expression over problem, device and parameters
 Extents = Union[Formula, Sequence[Formula]]
+Launch = Union[
+    Formula, Sequence[Formula], Callable[..., Any]
+]  #: of a grid or a block: also a function that returns them
 Goal = Union[Formula, Callable[..., float]]
 Path = Union[str, os.PathLike[str]]
+_Function = TypeVar("_Function", bound=Callable)
+
+
+class MeasureKeys(TypedDict, total=False):
+    """Keys of [measure] in a spec (docs/spec-format.md)."""
+
+    warmup: int
+    rep: int
+    min_rep: int
+    min_time_ms: float
+    max_time_ms: float
+    noise: float
+    timeout_s: float
+    mode: str
+    flush: str
+    launch: str
+    wait_s: float
+    energy_ms: float
+    statistic: str
+    outliers: str
+    race: bool
+    finals: int
+
+
+class SearchKeys(TypedDict, total=False):
+    """Keys of [search] in a spec."""
+
+    strategy: str
+    evals: int
+    seconds: float
+    seed: int
+    advisor: str
+    advisor_share: float
+    advisor_every: int
+    advisor_timeout_s: float
+
+
+class ValidationKeys(TypedDict, total=False):
+    """Keys of [validate] in a spec, but for reference and check, which are functions here."""
+
+    rtol: float
+    atol: float
+    max_mismatched_ratio: float
+    outlier_factor: float
+    reduction: Formula
+    accumulate: str
+    inputs: str
+    repeat: int
+    repeatable: bool
+    time_reference: bool
+
+
+class _Rest(TypedDict, total=False):
+    """Keywords of Tunable that tune() and autotune() take alike."""
+
+    name: Optional[str]
+    source_file: Optional[Path]
+    entry: Optional[str]
+    cases: Sequence[Mapping[str, Value]]
+    args: Optional[Mapping[str, Any]]
+    shared: Optional[Formula]
+    cluster: Optional[Launch]
+    constraints: Union[str, Callable, Sequence[Union[str, Callable]]]
+    reference: Optional[Callable]
+    check: Optional[Callable]
+    tolerance: Optional[Sequence[float]]
+    options: Sequence[str]
+    defines: Optional[Mapping[str, Formula]]
+    include_dirs: Sequence[Path]
+    metrics: Optional[Mapping[str, Union[Formula, Callable[..., float]]]]
+    minimize: Union[None, Goal, Sequence[Goal]]
+    maximize: Union[None, Goal, Sequence[Goal]]
+    measure: Optional[MeasureKeys]
+    search: Optional[SearchKeys]
+    validation: Optional[ValidationKeys]
+
+
+class Definition(_Rest, total=False):
+    """What tune() and tune_cases() take of a Tunable in addition to their settings, of which `problem` is one."""
+
+    params: Optional[Mapping[Union[str, tuple], Sequence[Any]]]
+    grid: Optional[Launch]
+    block: Optional[Launch]
+
+
+class AutotuneDefinition(_Rest, total=False):
+    """What autotune() takes of a Tunable in addition to its own keywords."""
+
+    problem: Optional[Mapping[str, Value]]
 
 
 @_checks.checked_methods
@@ -136,11 +229,17 @@ class TensorMap:
         }
 
 
-def extents(value: Extents) -> List[Formula]:
-    """One extent, or several, as a list."""
+def extents(value: Launch) -> List[Formula]:
+    """One extent, or several, as a list. A function of parameters and problem sizes becomes expressions."""
+    if callable(value):
+        return traced(value)
     if isinstance(value, (str, int, float)) or numpy.isscalar(value):
         return [value]
     return list(value)
+
+
+def _formulas(each: Sequence[Union[Formula, Callable[..., Any]]]) -> List[Formula]:
+    return extents(each[0]) if len(each) == 1 and callable(each[0]) else extents(each)  # type: ignore[arg-type]
 
 
 def entry_of(source: str) -> str:
@@ -181,7 +280,8 @@ class Tunable:
         cases        [{"N": 4096}, {"N": 8192}]: several problems, for tune_cases
         args         the kernel's arguments by name, in its order: arrays, In, Out, InOut, Scratch, Scalar, Constant,
                      TensorMap, or NumPy scalars. A NumPy integer becomes a problem size of the argument's name
-        grid, block  1 to 3 extents, each a number or an expression: "ceildiv(n, BLOCK)"
+        grid, block  1 to 3 extents, each a number or an expression, "ceildiv(n, BLOCK)"; or a function that returns
+                     them: lambda n, BLOCK: -(-n // BLOCK)
         shared       dynamic shared memory in bytes
         constraints  expressions ("BLOCK * UNROLL <= 1024") or callables (lambda BLOCK, UNROLL: ...)
         reference    callable that returns the expected outputs; see the method
@@ -207,10 +307,10 @@ class Tunable:
         problem: Optional[Mapping[str, Value]] = None,
         cases: Sequence[Mapping[str, Value]] = (),
         args: Optional[Mapping[str, Any]] = None,
-        grid: Optional[Extents] = None,
-        block: Optional[Extents] = None,
+        grid: Optional[Launch] = None,
+        block: Optional[Launch] = None,
         shared: Optional[Formula] = None,
-        cluster: Optional[Extents] = None,
+        cluster: Optional[Launch] = None,
         constraints: Union[str, Callable, Sequence[Union[str, Callable]]] = (),
         reference: Optional[Callable] = None,
         check: Optional[Callable] = None,
@@ -221,9 +321,9 @@ class Tunable:
         metrics: Optional[Mapping[str, Union[Formula, Callable[..., float]]]] = None,
         minimize: Union[None, Goal, Sequence[Goal]] = None,
         maximize: Union[None, Goal, Sequence[Goal]] = None,
-        measure: Optional[Mapping[str, Value]] = None,
-        search: Optional[Mapping[str, Value]] = None,
-        validation: Optional[Mapping[str, Value]] = None,
+        measure: Optional[MeasureKeys] = None,
+        search: Optional[SearchKeys] = None,
+        validation: Optional[ValidationKeys] = None,
     ):
         if name is None:
             if source is None and source_file is None:
@@ -394,19 +494,23 @@ class Tunable:
         self._native.compile_timeout_s(seconds)
         return self
 
-    def grid(self, *each: Formula) -> "Tunable":
-        """1 to 3 extents, in blocks."""
-        self._native.grid(list(each))
+    def grid(self, *each: Union[Formula, Callable[..., Any]]) -> "Tunable":
+        """1 to 3 extents, in blocks; or a function that returns them, as in Triton.
+
+        Its parameters are names of parameters and problem sizes (lambda n, BLOCK: -(-n // BLOCK)), or it takes a dict of
+        all (lambda META: (triton.cdiv(n, META["BLOCK"]),)). It is called once, and becomes expressions, so it cannot
+        branch on a value."""
+        self._native.grid(_formulas(each))
         return self
 
-    def block(self, *each: Formula) -> "Tunable":
-        """1 to 3 extents, in threads."""
-        self._native.block(list(each))
+    def block(self, *each: Union[Formula, Callable[..., Any]]) -> "Tunable":
+        """1 to 3 extents, in threads; as grid."""
+        self._native.block(_formulas(each))
         return self
 
-    def cluster(self, *each: Formula) -> "Tunable":
-        """1 to 3 extents of a thread block cluster, in blocks."""
-        self._native.cluster(list(each))
+    def cluster(self, *each: Union[Formula, Callable[..., Any]]) -> "Tunable":
+        """1 to 3 extents of a thread block cluster, in blocks; as grid."""
+        self._native.cluster(_formulas(each))
         return self
 
     def shared(self, size: Formula) -> "Tunable":
@@ -417,12 +521,12 @@ class Tunable:
     def step(
         self,
         entry: str,
-        grid: Extents,
-        block: Extents,
+        grid: Launch,
+        block: Launch,
         args: Sequence[str] = (),
         when: str = "",
         shared: Formula = "",
-        cluster: Extents = (),
+        cluster: Launch = (),
     ) -> "Tunable":
         """Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster and shared.
 
@@ -635,8 +739,8 @@ class Tunable:
         source: str = "",
         source_file: Path = "",
         options: Sequence[str] = (),
-        grid: Extents = (),
-        block: Extents = (),
+        grid: Launch = (),
+        block: Launch = (),
         shared: Formula = "",
         args: Sequence[str] = (),
     ) -> "Tunable":
@@ -755,5 +859,17 @@ class Tunable:
         return self
 
 
+_PARAMETERS = {name: each for name, each in inspect.signature(Tunable).parameters.items() if name != "source"}
 #: What else defines a kernel whose source is given: keywords of tune() and autotune() too.
-DEFINITION = [name for name in inspect.signature(Tunable).parameters if name != "source"]
+DEFINITION = list(_PARAMETERS)
+
+
+def with_definition(function: _Function) -> _Function:
+    """Decorates a function of **definition: help() and completion show the keywords of Tunable in its place."""
+    signature = inspect.signature(function)
+    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    more = [
+        each.replace(kind=each.KEYWORD_ONLY) for name, each in _PARAMETERS.items() if name not in signature.parameters
+    ]
+    function.__signature__ = signature.replace(parameters=own + more)  # type: ignore[attr-defined]
+    return function

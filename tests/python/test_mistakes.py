@@ -141,10 +141,10 @@ class WrongTypes(Table):
                     lambda: new("t", search={"evals": None}),
                 ),
                 (
-                    "grid: expected a number, a text, a list of numbers or texts, or None, not a function",
-                    lambda: saxpy(grid=lambda n: n),
+                    "grid: expected a number, a text, a list of numbers or texts, a function, or None, not {}",
+                    lambda: saxpy(grid={}),
                 ),
-                ("block: each[0]: expected a number or a text, not a function", lambda: saxpy().block(lambda: 1)),
+                ("block: each[0]: expected a number, a text or a function, not None", lambda: saxpy().block(None)),
                 ("shared: expected a number, a text or None, not [1]", lambda: saxpy(shared=[1])),
                 ("options: expected a list of texts, not '-O3'", lambda: saxpy(options="-O3")),
                 ("include_dirs: expected a list of paths, not 5", lambda: saxpy(include_dirs=5)),
@@ -337,7 +337,7 @@ class WrongTypes(Table):
                 ("autotune: configs[0]['B']: expected a bool", lambda: xtune.autotune(configs=[{"B": [1]}])),
                 (
                     "autotune: grid: expected a number, a text",
-                    lambda: xtune.autotune(**settings, grid=lambda: 1, block=1),
+                    lambda: xtune.autotune(**settings, grid={}, block=1),
                 ),
                 ("autotune: expected a function to decorate, not 5", lambda: xtune.autotune(**settings)(5)),
                 (

@@ -6,22 +6,28 @@ import contextlib
 import copy
 import dataclasses
 import functools
+import html
+import inspect
 import io
 import json
 import logging
+import math
 import multiprocessing
 import os
 import pathlib
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 import tempfile
 import threading
+import typing
 import unittest
 import warnings
 
 from support import HOST, N, QUICK, SAXPY, arrays, np, saxpy, xtune
+from xtune.tunable import AutotuneDefinition, Definition, MeasureKeys, SearchKeys, ValidationKeys
 
 try:
     import pandas
@@ -400,6 +406,7 @@ class Definitions(unittest.TestCase):
     def test_values_that_compile_alike_share_results_and_keep_their_types(self):
         with tempfile.TemporaryDirectory() as store, warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "a measurement was disturbed|.* disturbed when measured")  # busy CPUs
             for i, value in enumerate((1, "1", True, 1)):
                 result = xtune.tune(
                     saxpy(params={"UNROLL": [value]}, grid="ceildiv(n, BLOCK)", constraints="BLOCK == 32"),
@@ -832,6 +839,77 @@ class Package(unittest.TestCase):
         for name in xtune.__all__:
             self.assertIn(name, text)
         self.assertIn("seconds: budget", text)
+
+
+class Extents(unittest.TestCase):
+    def test_functions_become_expressions(self):
+        def cdiv(a, b):  # as triton.cdiv
+            return (a + b - 1) // b
+
+        size = np.int32(N)
+        for grid, text in (
+            (lambda n, BLOCK, UNROLL: -(-n // (BLOCK * UNROLL)), "(-((-n) // (BLOCK * UNROLL)))"),
+            (lambda META: (cdiv(size, META["BLOCK"] * META["UNROLL"]), 1), None),
+            (lambda n, BLOCK, UNROLL: math.ceil(n / (BLOCK * UNROLL)), "ceildiv(n, (BLOCK * UNROLL))"),
+        ):
+            tunable = saxpy(grid=grid, block=lambda BLOCK: BLOCK, reference=lambda x, y, a: a * x + y)
+            if text is not None:
+                self.assertIn(text, tunable.toml())
+            self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 4})
+
+    def test_a_function_cannot_decide(self):
+        for grid, message in (
+            (lambda n: max(n, 2), "cannot decide by a value"),
+            (lambda n: n if n > 3 else 2, "cannot decide by a value"),
+            (lambda n: int(n), "cannot decide by a value"),
+            (lambda n: "n", "expected numbers, parameters"),
+            (lambda n: n.size, "'n.size' is not an expression"),
+            (lambda *n: 1, "parameters are not names"),
+            (lambda: (1, 2, 3, 4), "returned 4 extents"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(xtune.InvalidArgumentError, message):
+                saxpy(grid=grid)
+
+
+class Keywords(unittest.TestCase):
+    """What editors and help() complete."""
+
+    def test_are_those_of_tunable(self):
+        of_tunable = typing.get_type_hints(inspect.unwrap(xtune.Tunable.__init__))
+        names = set(of_tunable) - {"source", "return"}
+        for definition, own in ((Definition, {"problem"}), (AutotuneDefinition, {"params", "grid", "block"})):
+            hints = typing.get_type_hints(definition)
+            self.assertEqual(set(hints), names - own)
+            self.assertEqual(hints, {name: of_tunable[name] for name in hints})
+        for function in (xtune.tune, xtune.tune_cases, xtune.autotune):
+            shown = inspect.signature(function).parameters
+            self.assertLessEqual(names, set(shown))
+            self.assertNotIn("definition", shown)
+
+    def test_of_sections_are_those_of_specs(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "spec-format.md").read_text()
+        for keys, title, missing in (
+            (MeasureKeys, "measure", set()),
+            (SearchKeys, "search", set()),
+            (ValidationKeys, "validate", {"reference", "check"}),
+        ):
+            section = re.search(rf"^## \[{title}\]\n(.*?)^##", page, re.S | re.M).group(1)
+            cells = re.findall(r"^\|((?: `\w+`,?)+) \|", section, re.M)
+            self.assertEqual(set(keys.__annotations__), set(re.findall(r"\w+", " ".join(cells))) - missing)
+
+
+class Html(unittest.TestCase):
+    def test_a_result_is_a_table_of_the_best(self):
+        result = xtune.tune(saxpy(), **HOST)
+        text = result._repr_html_()
+        self.assertIn(html.escape(str(result)), text)
+        self.assertIn("4 ok", text)
+        self.assertEqual(text.count("<tr>"), 5)
+        first = text.split("</tr>")[1]
+        self.assertTrue(all(f"<td>{value}</td>" in first for value in result.best.config.values()))
+        hostile = dataclasses.replace(result, kernel_name="<b>", measurements=[], winner=None, counts={})
+        self.assertNotIn("<b>", hostile._repr_html_())
+        self.assertNotIn("<table>", hostile._repr_html_())
 
 
 class Stubs(unittest.TestCase):

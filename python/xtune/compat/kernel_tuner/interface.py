@@ -196,7 +196,9 @@ def _settings(
         else:
             _warn(f"strategy_options: '{name}' has no meaning for xtune's strategies, and is ignored")
     require_known(
-        more or {}, [name for name in inspect.signature(tune).parameters if name not in _OWN], "tune_kernel: settings"
+        more or {},
+        [name for name in inspect.signature(inspect.unwrap(tune)).parameters if name not in _OWN],
+        "tune_kernel: settings",
     )
     settings.update(more or {})
     return settings
