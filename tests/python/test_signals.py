@@ -92,7 +92,6 @@ class Interrupts(unittest.TestCase):
                 self.assertEqual(program.wait(60), 0)
                 program.stdout.close()
 
-
     def test_an_interrupt_while_the_extension_loads_is_one(self):
         # The extension imports atexit while it loads; here that import is when the signal comes.
         program = """
