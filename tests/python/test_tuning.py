@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tuning from Python on the host backend: definitions, results, callables, questions."""
 import ast
+import builtins
 import concurrent.futures
 import contextlib
 import copy
@@ -934,6 +935,19 @@ class Stubs(unittest.TestCase):
                     if not name.startswith("__") and name != "_pybind11_conduit_v1_"
                 ]
                 self.assertEqual(sorted(self.names_in(each.body)), sorted(members), each.name)
+
+    def test_use_names_that_they_define(self):
+        tree = ast.parse((pathlib.Path(xtune.__file__).parent / "_native.pyi").read_text())
+        known = set(dir(builtins))
+        for each in ast.walk(tree):
+            if isinstance(each, (ast.Import, ast.ImportFrom)):
+                known |= {alias.asname or alias.name for alias in each.names}
+            elif isinstance(each, (ast.ClassDef, ast.FunctionDef)):
+                known.add(each.name)
+            elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                known.add(each.id)
+        used = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+        self.assertLessEqual(used, known)
 
     def test_everything_public_is_documented(self):
         for name in xtune.__all__:

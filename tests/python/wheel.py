@@ -77,7 +77,8 @@ def main():
             "xtune/__init__.py",
             "xtune/_native.pyi",
             "xtune/py.typed",
-            "xtune/compat/kernel_tuner.py",
+            "xtune/compat/kernel_tuner/__init__.py",
+            "xtune/compat/kernel_tuner/observers/nvml.py",
         ):
             if wanted not in names:
                 sys.exit(f"the wheel lacks {wanted}")
