@@ -37,9 +37,9 @@ std::vector<Recording> recordings_of(store::RecordSet set, const std::string& na
 /// CompilationFailedConfig (compile_failed) or RuntimeFailedConfig (launch_failed), or whose time is 1e20, as old
 /// versions wrote (launch_failed). An invalid time (NaN, zero, negative, unrealistic, another word, missing) counts as
 /// damage; invalid durations, and entries that repeat a configuration, are summarised in one warning each. The time
-/// that ranks a configuration is Kernel Tuner's "time", the mean of "times"; where "times" have another mean, they are
-/// dropped with a warning. A file with another objective is refused unless the objective ranks as the time does in
-/// every entry, or by_time asks for the times anyway. name: the file, for messages.
+/// that ranks a configuration is "time": Kernel Tuner's is the mean of "times", xtune's exports have the median. Where
+/// it is neither, "times" are dropped with a warning. A file with another objective is refused unless the objective
+/// ranks as the time does in every entry, or by_time asks for the times anyway. name: the file, for messages.
 ///
 /// A file of T4 results (schema 1.0.0), such as `xtune store export --format kernel-tuner` writes, is read as the cache
 /// of the same run. It contains no kernel, device or problem, and distinguishes wrong results from other failures.

@@ -42,8 +42,9 @@ std::string spec_text(const Recording& recording, const std::string& stem, const
   text += "\n[space]\nconfigs = " + spec::toml_text(stem + ".configs.csv") + "\n\n[space.params]\n";
   for (const space::Parameter& parameter : recording.space.parameters())
     text += parameter.name + " = " + spec::toml_list(parameter.values) + "\n";
-  // Kernel Tuner ranks by the mean of its samples.
-  if (recording.source == "Kernel Tuner") text += "\n[measure]\nstatistic = \"mean\"\n";
+  if (recording.statistic)
+    text += fmt::format("\n[measure]\nstatistic = \"{}\"\n",
+                        *recording.statistic == spec::Statistic::mean ? "mean" : "median");
   return text;
 }
 

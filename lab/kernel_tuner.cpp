@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -181,13 +182,29 @@ struct Notes {
   RecordingDamage damage, costs, repeats, contradictions;
 };
 
-/// Kernel Tuner ranks by "time". Samples whose mean is another time are not what was ranked, so they are dropped.
-void drop_contradicting_samples(RecordedConfig& result, const std::string& where, RecordingDamage& contradictions) {
-  double mean_ms = 0;
-  for (const double sample_ms : result.samples_ms) mean_ms += sample_ms / static_cast<double>(result.samples_ms.size());
-  if (std::abs(mean_ms - result.time_ms) <= 1e-6 * result.time_ms) return;
-  contradictions.add(fmt::format("{}: time is {} ms, the mean of times {} ms", where, result.time_ms, mean_ms));
-  result.samples_ms = {result.time_ms};
+/// The statistic of "times" that "time" is: the mean in Kernel Tuner's files, the median in xtune's exports. Where it
+/// is another one, "time" is what was ranked, and the samples are dropped.
+measure::Statistic settle_times(std::vector<RecordedRow>& rows, const std::vector<std::string>& wheres,
+                                RecordingDamage& contradictions) {
+  const auto of_samples = [](const RecordedRow& row, measure::Statistic which) {
+    return measure::statistic(measure::summarize(row.result.samples_ms), which);
+  };
+  const auto contradicts = [&](const RecordedRow& row, measure::Statistic which) {
+    if (row.result.outcome != Outcome::ok) return false;
+    return std::abs(of_samples(row, which) - row.result.time_ms) > 1e-6 * row.result.time_ms;
+  };
+  const auto settles = [&](measure::Statistic which) {
+    return std::ranges::none_of(rows, [&](const RecordedRow& row) { return contradicts(row, which); });
+  };
+  const bool medians = !settles(measure::Statistic::mean) && settles(measure::Statistic::median);
+  const measure::Statistic which = medians ? measure::Statistic::median : measure::Statistic::mean;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!contradicts(rows[i], which)) continue;
+    contradictions.add(fmt::format("{}: time is {} ms, the mean of times {} ms", wheres[i], rows[i].result.time_ms,
+                                   of_samples(rows[i], which)));
+    rows[i].result.samples_ms = {rows[i].result.time_ms};
+  }
+  return which;
 }
 
 RecordedConfig read_result(const Json& entry, const std::string& where, Notes& notes) {
@@ -213,8 +230,6 @@ RecordedConfig read_result(const Json& entry, const std::string& where, Notes& n
   if (const std::string why = read_times(entry, result); !why.empty()) {
     notes.damage.add(where + ": " + why);
     result.set_damaged(why);
-  } else {
-    drop_contradicting_samples(result, where, notes.contradictions);
   }
   return result;
 }
@@ -421,6 +436,7 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name, bo
   if (!by_time) require_time(reader, cache);
   std::vector<space::Parameter> parameters = read_parameters(reader, cache, names);
   std::vector<RecordedRow> rows;
+  std::vector<std::string> wheres;  // by row
   std::set<std::vector<std::uint32_t>> seen;
   Notes notes;
   for (const auto& [key, entry] : cache.at("cache").items()) {
@@ -443,10 +459,13 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name, bo
     }
     row.result = read_result(entry, where, notes);
     rows.push_back(std::move(row));
+    wheres.push_back(where);
   }
+  const measure::Statistic statistic = settle_times(rows, wheres, notes.contradictions);
   add_warnings(notes, name, cache.at("cache").size(), warnings);
   Recording recording = make_recording(std::move(parameters), std::move(rows));
   recording.source = "Kernel Tuner";
+  recording.statistic = statistic;
   recording.kernel = text_member(cache, "kernel_name");
   read_problem(reader, cache, recording.problem);
   recording.device = read_device(cache);

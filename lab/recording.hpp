@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/device/device_info.hpp"
 #include "core/search/strategy.hpp"
 #include "core/space/space.hpp"
+#include "core/spec/spec.hpp"
 #include "core/store/record.hpp"
 #include "xtune/outcome.hpp"
 
@@ -44,6 +46,8 @@ struct Recording {
   device::DeviceInfo device;  ///< no facts if the recording has none, and arch "unknown" if the name does not show it
   space::Space space;
   std::vector<RecordedConfig> configs;  ///< by index of space
+  /// That its times are of the samples; nullopt: the spec's default.
+  std::optional<spec::Statistic> statistic;
   RecordingDamage damage;
   std::vector<std::string> warnings;  ///< entries that were skipped by the reader, and where
 

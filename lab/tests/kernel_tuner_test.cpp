@@ -259,4 +259,13 @@ TEST_CASE("a time that contradicts its samples counts, with a warning") {
   REQUIRE(recording.warnings.size() == 1);
   CHECK(has(recording.warnings[0], "in 1 of 2 entries 'time' contradicts 'times'"));
   CHECK(has(recording.warnings[0], "entry '1,row': time is 8 ms, the mean of times 0.02 ms"));
+  // xtune exports the median.
+  const Recording exported =
+      read_kernel_tuner(with(R"("1,row": {"x": 1, "y": "row", "time": 2.0, "times": [1.0, 2.0, 9.0]},
+              "2,row": {"x": 2, "y": "row", "time": 3.0, "times": [3.0, 3.0, 3.0]})"),
+                        "f.json");
+  CHECK(exported.statistic == spec::Statistic::median);
+  CHECK(exported.warnings.empty());
+  CHECK(at(exported, 1, "row").samples_ms.size() == 3);
+  CHECK(has(import_texts(exported, "f", "f.json").spec, "statistic = \"median\""));
 }

@@ -192,13 +192,17 @@ class Calls(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             script = pathlib.Path(name) / "tune.py"
             script.write_text(text)
-            done = subprocess.run(
-                [sys.executable, "-W", "ignore", "-m", "xtune.compat.kernel_tuner", str(script), "more"],
-                capture_output=True,
-                text=True,
-                check=False,
+            done, missing = (
+                subprocess.run(
+                    [sys.executable, "-W", "ignore", "-m", "xtune.compat.kernel_tuner", path, "more"],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                for path in (str(script), "missing.py")
             )
         self.assertEqual((done.returncode, done.stdout), (0, "['more'] 32 True\n"), done.stderr)
+        self.assertEqual(missing.stderr, "missing.py: there is no such file; pass the path of a script\n")
 
 
 if __name__ == "__main__":
