@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -33,10 +34,12 @@ class Formula {
   Formula(const char* text) : text_(text ? text : "") {}  // NOLINT(google-explicit-constructor)
   /// An expression.
   Formula(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor)
-  /// A number.
+  /// A number; an unsigned one may be above the maximum of std::int64_t, for a scalar of u64.
   template <Arithmetic T>
-  Formula(T number) : text_(expression_text(Value(number))) {}  // NOLINT(google-explicit-constructor)
-  const std::string& text() const noexcept { return text_; }    ///< the text, as written in a spec
+  Formula(T number)  // NOLINT(google-explicit-constructor)
+      : text_(std::unsigned_integral<T> && sizeof(T) == sizeof(std::uint64_t) ? std::to_string(number)
+                                                                              : expression_text(Value(number))) {}
+  const std::string& text() const noexcept { return text_; }  ///< the text, as written in a spec
 
  private:
   std::string text_;

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts that the program runs for kbench's YAML, C++ headers, decision trees and vLLM's tables."""
+import ast
 import itertools
 import json
 import math
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -225,6 +227,25 @@ class Kbench(unittest.TestCase):
             ('[DType.float16, "[1, 2]"]', ["DType.float16", "[1, 2]"]),
         ):
             self.assertEqual(self.values(f"{HEAD}params:\n  A: {text}\n")["A"], values, text)
+
+    def test_expressions_have_the_values_that_specs_and_python_give_them(self):
+        table = pathlib.Path(__file__).resolve().parents[1] / "unit/space/expressions.def"
+        rows = [ast.literal_eval(f"({line[1:-2]})") for line in table.read_text().splitlines() if line.startswith("{")]
+        self.assertGreater(len(rows), 150)
+        names = {"M": 4096, "ZERO": 0, "HALF": 0.5, "ON": True, "KIND": "row", "true": True, "false": False}
+        functions = {name: kbench.ARITHMETIC[name] for name in ("ceildiv", "pow2", "log2")}
+        functions["log2"] = lambda a: a.bit_length() - 1
+        kinds = {"int": int, "large": int, "float": float, "str": str, "bool": bool}
+        for text, expected in rows:
+            kind, _, written = expected.partition(" ")
+            wanted = written == "true" if kind == "bool" else kinds[kind](written)
+            values = [eval(f"({text})", {**functions, **names})]
+            # What kbench's parameters can hold.
+            if kind != "large" and "2 ** 6" not in text and not re.search(r"[0-9A-F_]{19}", text):
+                values.append(kbench.Expression(f"({text})")(names))
+            for value in values:
+                self.assertIs(type(value), kinds[kind], text)
+                self.assertTrue(value == wanted or value != value and wanted != wanted, f"{text}: {value}")
 
     def test_other_python_is_refused_at_its_place(self):
         for text, message in (

@@ -45,6 +45,12 @@ def power(a, b):
     return result
 
 
+def left_shift(a, b):
+    if a and b > 64:
+        raise Unusable("the result of << does not fit a 64-bit integer")
+    return a << (b if a else 0)
+
+
 ARITHMETIC = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -55,6 +61,12 @@ ARITHMETIC = {
     ast.Pow: power,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: left_shift,
+    ast.RShift: operator.rshift,
+    ast.Invert: operator.invert,
     "abs": abs,
     "int": int,
     "ceildiv": lambda a, b: -(-a // b),

@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -141,7 +143,14 @@ std::string text_and_value(const std::string& text, const std::string& value) {
 std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& value) {
   measure::ScalarArgument scalar;
   scalar.size = size_of(type);
-  if (std::holds_alternative<std::string>(value)) return std::nullopt;
+  if (const auto* digits = std::get_if<std::string>(&value)) {  // an integer above 2^63 - 1 (space::expr::Scalar)
+    std::uint64_t large = 0;
+    const auto [stop, error] = std::from_chars(digits->data(), digits->data() + digits->size(), large);
+    if (type != DType::u64 || error != std::errc() || stop != digits->data() + digits->size() || large >> 63 == 0)
+      return std::nullopt;
+    std::memcpy(scalar.bytes.data(), &large, sizeof large);
+    return scalar;
+  }
   if (const auto* number = std::get_if<double>(&value)) {
     spec::encode(type, *number, scalar.bytes.data());
     const double encoded = spec::decode(type, scalar.bytes.data());

@@ -70,8 +70,12 @@ Bounds arithmetic(Arithmetic operation, const Bounds& a, const Bounds& b) noexce
       return modulo(a, b);
     case Arithmetic::power:
       return power(a, b);
+    case Arithmetic::bit_and:
+      if (!whole || a.low < 0 || b.low < 0) return {};
+      return {true, true, 0, std::min(a.high, b.high)};
+    default:
+      return {};
   }
-  return {};
 }
 
 double next_power_of_two(double value) noexcept {

@@ -2,6 +2,7 @@
 // the machine. The code is flat, so that nested text cannot overflow a stack.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <set>
@@ -14,14 +15,17 @@
 
 namespace xtune::space::expr {
 
+__extension__ using Wide = __int128;
+
 /// A string is not owned: it lives in the Value or the expression that the scalar was made from.
 struct Scalar {
-  enum class Kind : std::uint8_t { boolean, integer, floating, text };
+  enum class Kind : std::uint8_t { boolean, integer, floating, text, large };
   Kind kind = Kind::integer;
   union {
     std::int64_t integer = 0;  ///< also 0 or 1 for a boolean
     double floating;
     const std::string* text;
+    std::uint64_t below;  ///< large: an integer from 2^63 to 2^64, less one
   };
 
   static Scalar of(bool value) noexcept {
@@ -42,15 +46,33 @@ struct Scalar {
     return scalar;
   }
   static Scalar of(const Value& value) noexcept;
+  /// Throws ArithmeticError for an integer below -2^63 or above 2^64. operation: for the error.
+  static Scalar of(Wide value, const char* operation);
+  /// An integer above 2^63 - 1 as its digits in text, because a Value has none that is so large.
   Value value() const;
   const char* type_name() const noexcept;
   /// Booleans count as integers, as in Python.
-  bool is_integer() const noexcept { return kind == Kind::integer || kind == Kind::boolean; }
+  bool is_integer() const noexcept { return kind != Kind::floating && kind != Kind::text; }
   bool is_number() const noexcept { return kind != Kind::text; }
-  double as_double() const noexcept { return kind == Kind::floating ? floating : static_cast<double>(integer); }
+  /// Of an integer.
+  Wide whole() const noexcept { return kind == Kind::large ? Wide{below} + 1 : Wide{integer}; }
+  double as_double() const noexcept { return kind == Kind::floating ? floating : static_cast<double>(whole()); }
 };
 
-enum class Arithmetic : std::uint8_t { add, subtract, multiply, divide, floor_divide, modulo, power };
+enum class Arithmetic : std::uint8_t {
+  add,
+  subtract,
+  multiply,
+  divide,
+  floor_divide,
+  modulo,
+  power,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shift_left,
+  shift_right
+};
 enum class Relation : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 enum class Function : std::uint8_t { min, max, abs, ceildiv, pow2, log2, to_int, to_float, max_active_clusters };
 
@@ -63,10 +85,13 @@ struct ArithmeticError : std::runtime_error {
 Scalar calculate(Arithmetic operation, const Scalar& left, const Scalar& right);
 Scalar negate(const Scalar& operand);
 Scalar unary_plus(const Scalar& operand);
+Scalar invert(const Scalar& operand);
 bool compare(Relation comparison, const Scalar& left, const Scalar& right);
 Scalar call(Function function, const Scalar* arguments, std::size_t count);
 bool truth(const Scalar& scalar) noexcept;
 
+/// & | ^, whose result over booleans is one.
+bool is_logical(Arithmetic operation) noexcept;
 const char* symbol(Arithmetic operation) noexcept;
 const char* symbol(Relation comparison) noexcept;
 
@@ -76,6 +101,7 @@ enum class Opcode : std::uint8_t {
   arithmetic,     ///< pop two, push; detail is the Arithmetic
   negate,         ///< pop, push
   plus,           ///< pop, push
+  invert,         ///< `~`: pop, push
   logical_not,    ///< pop, push
   compare,        ///< pop two, push a boolean; detail is the Relation
   chain,          ///< pop two; push the right one if the Relation holds, else push false and jump to operand
@@ -83,7 +109,8 @@ enum class Opcode : std::uint8_t {
   skip_if_true,   ///< `or`
   branch,         ///< `VALUE if CONDITION else OTHER`: pop; jump to operand, OTHER's code, if it was false
   jump,           ///< after VALUE's code: to operand, after OTHER's; branch's operand is the next instruction
-  contains,       ///< pop operand elements and the value before them, push whether it is among them
+  contains,       ///< pop operand elements and the value before them, push whether it is among them; each is a tuple of
+                  ///< `detail` values
   call,           ///< pop operand arguments, push; detail is the Function
 };
 
@@ -188,6 +215,9 @@ inline Scalar* operate(const Instruction& instruction, Scalar* top) {
     case Opcode::plus:
       top[-1] = unary_plus(top[-1]);
       return top;
+    case Opcode::invert:
+      top[-1] = invert(top[-1]);
+      return top;
     case Opcode::logical_not:
       top[-1] = Scalar::of(!truth(top[-1]));
       return top;
@@ -195,10 +225,13 @@ inline Scalar* operate(const Instruction& instruction, Scalar* top) {
       top[-2] = Scalar::of(quick_compare(static_cast<Relation>(instruction.detail), top[-2], top[-1]));
       return top - 1;
     case Opcode::contains: {
-      Scalar* const value = top - instruction.operand - 1;
+      const std::size_t width = instruction.detail;
+      Scalar* const value = top - (instruction.operand + 1) * width;
       bool found = false;
-      for (Scalar* element = value + 1; element != top && !found; ++element)
-        found = quick_compare(Relation::equal, *value, *element);
+      for (Scalar* element = value + width; element != top && !found; element += width)
+        found = std::equal(value, value + width, element, [](const Scalar& left, const Scalar& right) {
+          return quick_compare(Relation::equal, left, right);
+        });
       *value = Scalar::of(found);
       return value + 1;
     }

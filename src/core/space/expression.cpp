@@ -16,8 +16,6 @@ namespace xtune::space::expr {
 
 namespace {
 
-constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
-
 [[noreturn]] void overflow(const char* operation) {
   throw ArithmeticError(std::string("the result of ") + operation + " does not fit a 64-bit integer");
 }
@@ -27,18 +25,18 @@ constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
                         right.type_name());
 }
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+Wide floor_divide(Wide a, Wide b) {
   if (b == 0) throw ArithmeticError("division by zero");
-  if (a == lowest && b == -1) overflow("//");
-  const std::int64_t quotient = a / b;
-  return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
-std::int64_t modulo(std::int64_t a, std::int64_t b) {
-  if (b == 0) throw ArithmeticError("division by zero");
-  if (b == -1) return 0;
-  const std::int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+Wide modulo(Wide a, Wide b) { return a - floor_divide(a, b) * b; }
+
+Wide shift(Arithmetic operation, Wide a, Wide count) {
+  if (count < 0) throw ArithmeticError("negative shift count");
+  if (operation == Arithmetic::shift_right) return a >> std::min<Wide>(count, 100);
+  if (a != 0 && count > 64) overflow(symbol(operation));
+  return a == 0 ? 0 : a * (Wide{1} << count);
 }
 
 double modulo(double a, double b) {
@@ -60,37 +58,36 @@ double floor_divide(double a, double b) {
   return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
-// Rounded once, as in Python: the quotient has at least 63 bits, and the lowest one is set if there is a remainder.
-double divide(std::int64_t a, std::int64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const auto magnitude = [](std::int64_t x) {
-    return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-  };
-  const int shift = 127 - std::bit_width(magnitude(a));
-  const Wide numerator = static_cast<Wide>(magnitude(a)) << shift;
-  const Wide quotient = numerator / magnitude(b) | static_cast<Wide>(numerator % magnitude(b) != 0);
+// Rounded once, as in Python: the quotient has at least 60 bits, and the lowest one is set if there is a remainder.
+double divide(Wide a, Wide b) {
+  const Wide divisor = b < 0 ? -b : b;
+  Wide numerator = a < 0 ? -a : a;
+  const auto low = static_cast<std::uint64_t>(numerator);
+  const int shift = low == numerator ? 126 - static_cast<int>(std::bit_width(low)) : 61;  // at most 2^64
+  numerator *= Wide{1} << shift;
+  const Wide quotient = numerator / divisor | static_cast<Wide>(numerator % divisor != 0);
   const double result = std::ldexp(static_cast<double>(quotient), -shift);
   return (a < 0) != (b < 0) ? -result : result;
 }
 
 Scalar true_divide(const Scalar& left, const Scalar& right) {
   if (right.as_double() == 0) throw ArithmeticError("division by zero");
-  if (left.is_integer() && right.is_integer()) return Scalar::of(divide(left.integer, right.integer));
+  if (left.is_integer() && right.is_integer()) return Scalar::of(divide(left.whole(), right.whole()));
   return Scalar::of(left.as_double() / right.as_double());
 }
 
-std::int64_t integer_power(std::int64_t base, std::int64_t exponent) {
+Wide integer_power(Wide base, Wide exponent) {
   if (base == 0 || base == 1) return exponent == 0 ? 1 : base;
   if (base == -1) return exponent % 2 == 0 ? 1 : -1;
-  std::int64_t result = 1;
-  for (; exponent > 0; --exponent)  // at most 63 rounds before a base of 2 or more overflows
+  Wide result = 1;
+  for (; exponent > 0; --exponent)  // at most 126 rounds before a base of 2 or more overflows
     if (__builtin_mul_overflow(result, base, &result)) overflow("**");
   return result;
 }
 
 Scalar power(const Scalar& left, const Scalar& right) {
-  if (left.is_integer() && right.is_integer() && right.integer >= 0)
-    return Scalar::of(integer_power(left.integer, right.integer));
+  if (left.is_integer() && right.is_integer() && right.whole() >= 0)
+    return Scalar::of(integer_power(left.whole(), right.whole()), "**");
   const double base = left.as_double();
   const double exponent = right.as_double();
   if (base == 0 && exponent < 0) throw ArithmeticError("division by zero: 0 to a negative power");
@@ -102,23 +99,32 @@ Scalar power(const Scalar& left, const Scalar& right) {
   return Scalar::of(result);
 }
 
-Scalar integer_arithmetic(Arithmetic operation, std::int64_t a, std::int64_t b) {
-  std::int64_t result = 0;
-  switch (operation) {
-    case Arithmetic::add:
-      if (__builtin_add_overflow(a, b, &result)) overflow("+");
-      return Scalar::of(result);
-    case Arithmetic::subtract:
-      if (__builtin_sub_overflow(a, b, &result)) overflow("-");
-      return Scalar::of(result);
-    case Arithmetic::multiply:
-      if (__builtin_mul_overflow(a, b, &result)) overflow("*");
-      return Scalar::of(result);
-    case Arithmetic::floor_divide:
-      return Scalar::of(floor_divide(a, b));
-    default:
-      return Scalar::of(modulo(a, b));
-  }
+Scalar integer_arithmetic(Arithmetic operation, Wide a, Wide b) {
+  const auto result = [&]() -> Wide {
+    Wide product = 0;
+    switch (operation) {
+      case Arithmetic::add:
+        return a + b;
+      case Arithmetic::subtract:
+        return a - b;
+      case Arithmetic::multiply:
+        if (__builtin_mul_overflow(a, b, &product)) overflow("*");
+        return product;
+      case Arithmetic::floor_divide:
+        return floor_divide(a, b);
+      case Arithmetic::modulo:
+        return modulo(a, b);
+      case Arithmetic::bit_and:
+        return a & b;
+      case Arithmetic::bit_or:
+        return a | b;
+      case Arithmetic::bit_xor:
+        return a ^ b;
+      default:
+        return shift(operation, a, b);
+    }
+  };
+  return Scalar::of(result(), symbol(operation));
 }
 
 Scalar float_arithmetic(Arithmetic operation, double a, double b) {
@@ -137,12 +143,12 @@ Scalar float_arithmetic(Arithmetic operation, double a, double b) {
 }
 
 // Exact, as in Python: 2^53 + 1 is not equal to 2.0^53.
-std::partial_ordering order(std::int64_t a, double b) {
+std::partial_ordering order(Wide a, double b) {
   if (std::isnan(b)) return std::partial_ordering::unordered;
-  if (b >= 0x1p63) return std::partial_ordering::less;
+  if (b >= 0x1p65) return std::partial_ordering::less;
   if (b < -0x1p63) return std::partial_ordering::greater;
   const double whole = std::trunc(b);
-  const auto integer = static_cast<std::int64_t>(whole);
+  const auto integer = static_cast<Wide>(whole);
   if (a != integer) return a <=> integer;
   return 0.0 <=> (b - whole);
 }
@@ -152,9 +158,9 @@ std::partial_ordering order(const Scalar& left, const Scalar& right) {
   const bool left_float = left.kind == Scalar::Kind::floating;
   const bool right_float = right.kind == Scalar::Kind::floating;
   if (left_float && right_float) return left.floating <=> right.floating;
-  if (right_float) return order(left.integer, right.floating);
-  if (left_float) return 0 <=> order(right.integer, left.floating);
-  return left.integer <=> right.integer;
+  if (right_float) return order(left.whole(), right.floating);
+  if (left_float) return 0 <=> order(right.whole(), left.floating);
+  return left.whole() <=> right.whole();
 }
 
 Scalar extreme(Relation wins, const Scalar* arguments, std::size_t count) {
@@ -164,42 +170,41 @@ Scalar extreme(Relation wins, const Scalar* arguments, std::size_t count) {
   return *best;
 }
 
-std::int64_t whole(const char* function, const Scalar& argument) {
+Wide whole(const char* function, const Scalar& argument) {
   if (!argument.is_integer())
     throw ArithmeticError(std::string(function) + " needs an integer, got " + argument.type_name());
-  return argument.integer;
+  return argument.whole();
 }
 
 // -(-a // b): exact for every pair whose result fits, unlike a + b - 1.
 Scalar ceiling_divide(const Scalar& a, const Scalar& b) {
   if (!a.is_number() || !b.is_number()) throw ArithmeticError("ceildiv needs numbers, got a string");
   if (!a.is_integer() || !b.is_integer()) return negate(calculate(Arithmetic::floor_divide, negate(a), b));
-  const Scalar quotient = calculate(Arithmetic::floor_divide, a, b);
-  const Scalar rest = calculate(Arithmetic::modulo, a, b);
-  return rest.integer == 0 ? quotient : Scalar::of(quotient.integer + 1);
+  return Scalar::of(-floor_divide(-a.whole(), b.whole()), "ceildiv");
 }
 
 Scalar next_power_of_two(const Scalar& argument) {
-  const std::int64_t value = whole("pow2", argument);
-  if (value <= 1) return Scalar::of(std::int64_t{1});
-  if (value > (std::int64_t{1} << 62)) throw ArithmeticError("the result of pow2 does not fit a 64-bit integer");
-  return Scalar::of(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value))));
+  const Wide value = whole("pow2", argument);
+  Wide power = 1;
+  while (power < value) power *= 2;
+  return Scalar::of(power, "pow2");
 }
 
 Scalar exact_log2(const Scalar& argument) {
-  const std::int64_t value = whole("log2", argument);
-  if (value <= 0 || !std::has_single_bit(static_cast<std::uint64_t>(value)))
-    throw ArithmeticError("log2 needs a power of two, got " + std::to_string(value));
-  return Scalar::of(static_cast<std::int64_t>(std::countr_zero(static_cast<std::uint64_t>(value))));
+  const Wide value = whole("log2", argument);
+  std::int64_t log = 0;
+  while (Wide{1} << log < value) ++log;
+  if (value != Wide{1} << log) throw ArithmeticError("log2 needs a power of two, got " + to_text(argument.value()));
+  return Scalar::of(log);
 }
 
 Scalar to_integer(const Scalar& argument) {
   if (!argument.is_number()) throw ArithmeticError("int needs a number, got a string");
-  if (argument.is_integer()) return Scalar::of(argument.integer);
+  if (argument.is_integer()) return unary_plus(argument);
   const double value = std::trunc(argument.floating);
-  if (!(value >= -0x1p63 && value < 0x1p63))
+  if (!(value >= -0x1p63 && value <= 0x1p64))
     throw ArithmeticError("int of " + to_text(argument.floating) + " does not fit a 64-bit integer");
-  return Scalar::of(static_cast<std::int64_t>(value));
+  return Scalar::of(static_cast<Wide>(value), "int");
 }
 
 /// As Python's float, which also reads a number's text: the only way to write an infinity or a NaN.
@@ -216,7 +221,7 @@ Scalar to_float(const Scalar& argument) {
 }
 
 std::int64_t at_least(const char* what, const Scalar& argument, std::int64_t least) {
-  const std::int64_t value = whole("device.max_active_clusters", argument);
+  const auto value = static_cast<std::int64_t>(whole("device.max_active_clusters", argument));
   if (value < least)
     throw ArithmeticError(std::string("device.max_active_clusters: ") + what + " must be at least " +
                           std::to_string(least) + ", got " + std::to_string(value));
@@ -231,7 +236,9 @@ Scalar max_active_clusters(const Scalar* arguments) {
   const std::int64_t blocks = at_least("the cluster's size", arguments[0], 1);
   const std::int64_t threads = at_least("the number of threads", arguments[1], 1);
   const std::int64_t shared_bytes = at_least("the shared memory", arguments[2], 0);
-  const auto fact = [&](std::size_t number) { return whole("device.max_active_clusters", arguments[3 + number]); };
+  const auto fact = [&](std::size_t number) {
+    return static_cast<std::int64_t>(whole("device.max_active_clusters", arguments[3 + number]));
+  };
   const std::int64_t units = fact(0), warp = std::max<std::int64_t>(fact(1), 1), unit_threads = fact(2);
   const std::int64_t unit_shared_bytes = fact(3), max_blocks = fact(4);
   if (blocks > max_blocks) return Scalar::of(std::int64_t{0});
@@ -257,6 +264,16 @@ Scalar Scalar::of(const Value& value) noexcept {
   return scalar;
 }
 
+Scalar Scalar::of(Wide value, const char* operation) {
+  constexpr Wide most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+  if (value >= least && value <= most) return of(static_cast<std::int64_t>(value));
+  if (value < least || value > Wide{1} << 64) overflow(operation);
+  Scalar scalar;
+  scalar.kind = Kind::large;
+  scalar.below = static_cast<std::uint64_t>(value - 1);
+  return scalar;
+}
+
 Value Scalar::value() const {
   switch (kind) {
     case Kind::boolean:
@@ -267,6 +284,8 @@ Value Scalar::value() const {
       return floating;
     case Kind::text:
       return *text;
+    case Kind::large:
+      return below == std::numeric_limits<std::uint64_t>::max() ? "18446744073709551616" : std::to_string(below + 1);
   }
   return false;
 }
@@ -276,6 +295,7 @@ const char* Scalar::type_name() const noexcept {
     case Kind::boolean:
       return "a boolean";
     case Kind::integer:
+    case Kind::large:
       return "an integer";
     case Kind::floating:
       return "a float";
@@ -285,8 +305,12 @@ const char* Scalar::type_name() const noexcept {
   return "nothing";
 }
 
+bool is_logical(Arithmetic operation) noexcept {
+  return operation == Arithmetic::bit_and || operation == Arithmetic::bit_or || operation == Arithmetic::bit_xor;
+}
+
 const char* symbol(Arithmetic operation) noexcept {
-  constexpr const char* symbols[] = {"+", "-", "*", "/", "//", "%", "**"};
+  constexpr const char* symbols[] = {"+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"};
   return symbols[static_cast<std::size_t>(operation)];
 }
 
@@ -299,20 +323,30 @@ Scalar calculate(Arithmetic operation, const Scalar& left, const Scalar& right) 
   if (!left.is_number() || !right.is_number()) mismatch(symbol(operation), left, right);
   if (operation == Arithmetic::divide) return true_divide(left, right);
   if (operation == Arithmetic::power) return power(left, right);
-  if (left.is_integer() && right.is_integer()) return integer_arithmetic(operation, left.integer, right.integer);
+  if (left.is_integer() && right.is_integer()) {
+    const bool flags = left.kind == Scalar::Kind::boolean && right.kind == Scalar::Kind::boolean;
+    const Scalar result = integer_arithmetic(operation, left.whole(), right.whole());
+    return flags && is_logical(operation) ? Scalar::of(result.integer != 0) : result;
+  }
+  if (is_logical(operation) || operation == Arithmetic::shift_left || operation == Arithmetic::shift_right)
+    mismatch(symbol(operation), left, right);
   return float_arithmetic(operation, left.as_double(), right.as_double());
 }
 
 Scalar negate(const Scalar& operand) {
   if (!operand.is_number()) throw ArithmeticError("cannot negate a string");
   if (operand.kind == Scalar::Kind::floating) return Scalar::of(-operand.floating);
-  if (operand.integer == lowest) overflow("-");
-  return Scalar::of(-operand.integer);
+  return Scalar::of(-operand.whole(), "-");
 }
 
 Scalar unary_plus(const Scalar& operand) {
   if (!operand.is_number()) throw ArithmeticError("cannot use + on a string");
-  return operand.kind == Scalar::Kind::floating ? operand : Scalar::of(operand.integer);
+  return operand.kind == Scalar::Kind::boolean ? Scalar::of(operand.integer) : operand;
+}
+
+Scalar invert(const Scalar& operand) {
+  if (!operand.is_integer()) throw ArithmeticError(std::string("cannot use ~ on ") + operand.type_name());
+  return Scalar::of(~operand.whole(), "~");
 }
 
 bool compare(Relation comparison, const Scalar& left, const Scalar& right) {
@@ -341,7 +375,7 @@ bool compare(Relation comparison, const Scalar& left, const Scalar& right) {
 
 bool truth(const Scalar& scalar) noexcept {
   if (scalar.kind == Scalar::Kind::text) return !scalar.text->empty();
-  return scalar.kind == Scalar::Kind::floating ? scalar.floating != 0 : scalar.integer != 0;
+  return scalar.kind == Scalar::Kind::floating ? scalar.floating != 0 : scalar.whole() != 0;
 }
 
 Scalar call(Function function, const Scalar* arguments, std::size_t count) {
@@ -353,7 +387,7 @@ Scalar call(Function function, const Scalar* arguments, std::size_t count) {
     case Function::abs: {
       if (!arguments->is_number()) throw ArithmeticError("abs needs a number, got a string");
       const bool negative =
-          arguments->kind == Scalar::Kind::floating ? std::signbit(arguments->floating) : arguments->integer < 0;
+          arguments->kind == Scalar::Kind::floating ? std::signbit(arguments->floating) : arguments->whole() < 0;
       return negative ? negate(*arguments) : unary_plus(*arguments);
     }
     case Function::ceildiv:
@@ -411,7 +445,8 @@ bool is_always_a_number(const Expression& expression) noexcept {
   for (const expr::Instruction& each : instructions)
     if (expr::is_jump(each.opcode) && each.operand >= instructions.size()) return false;
   const Opcode last = instructions.back().opcode;
-  return last == Opcode::arithmetic || last == Opcode::negate || last == Opcode::plus || last == Opcode::call;
+  if (last == Opcode::arithmetic) return !expr::is_logical(static_cast<expr::Arithmetic>(instructions.back().detail));
+  return last == Opcode::negate || last == Opcode::plus || last == Opcode::invert || last == Opcode::call;
 }
 
 }  // namespace xtune::space

@@ -26,12 +26,13 @@ using Lookup = std::function<const Value*(std::string_view name)>;
 
 /// A parsed expression; immutable, cheap to copy, safe to share between threads.
 ///
-/// Grammar: `or`, `and`, `not`, chained comparisons (== != < <= > >=), `in [..]` / `not in [..]`, + - * / // % **,
-/// unary -, `A if C else B`, parentheses, integer, float, boolean (true True false False) and string literals, names
-/// with dots, and the functions min max abs ceildiv pow2 (next power of two) log2 (of an integer power of two, exact)
-/// int float device.max_active_clusters (which uses facts of the device as names). Semantics are Python's: `/` is true
-/// division, `//` floors, `%` takes the divisor's sign, comparisons chain, `and`/`or` short-circuit. Integers are exact
-/// 64-bit; an overflow, a division by zero or a type mismatch throws ExpressionError.
+/// Grammar: `or`, `and`, `not`, chained comparisons (== != < <= > >=), `in [..]` / `not in (..)`, also of tuples,
+/// | ^ & << >> + - * / // % **, unary - + ~, `A if C else B`, parentheses, integer, float, boolean (true True false
+/// False) and string literals, names with dots, and the functions min max abs ceildiv pow2 (next power of two) log2 (of
+/// an integer power of two, exact) int float device.max_active_clusters (which uses facts of the device as names).
+/// Precedence and semantics are Python's: `/` is true division, `//` floors, `%` takes the divisor's sign, comparisons
+/// chain, `and`/`or` short-circuit. Integers are exact from -2^63 to 2^64; the value of an expression that is above
+/// 2^63 - 1 is a text, its digits. An overflow, a division by zero or a type mismatch throws ExpressionError.
 class Expression {
  public:
   /// Names of derived expressions, and their expressions.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 #include "core/space/code.hpp"
@@ -18,10 +19,10 @@ namespace {
 struct Token {
   enum class Kind { end, number, text, name, symbol };
   Kind kind = Kind::end;
-  std::size_t column = 0;          ///< byte offset
-  std::string_view word;           ///< as written; keywords are names
-  Value value = false;             ///< of a literal
-  bool is_lowest_integer = false;  ///< 9223372036854775808, which is valid only after a minus sign
+  std::size_t column = 0;   ///< byte offset
+  std::string_view word;    ///< as written; keywords are names
+  Value value = false;      ///< of a literal
+  std::uint64_t large = 0;  ///< of an integer literal above 2^63 - 1, instead of the value
 };
 
 /// Reads the text one token ahead. All functions throw ExpressionError at the offending character.
@@ -45,8 +46,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-constexpr std::string_view symbols[] = {"**", "//", "==", "!=", "<=", ">=", "+", "-", "*",
-                                        "/",  "%",  "<",  ">",  "(",  ")",  "[", "]", ","};
+constexpr std::string_view symbols[] = {"**", "//", "==", "!=", "<=", ">=", "<<", ">>", "+", "-", "*", "/",
+                                        "%",  "&",  "|",  "^",  "~",  "<",  ">",  "(",  ")", "[", "]", ","};
 
 // Suggests this language's operator for one that is common in other languages.
 std::string unknown_character(std::string_view rest) {
@@ -106,8 +107,9 @@ void Lexer::advance() {
     position_ = end;
     return;
   }
+  const std::string_view two = text_.substr(position_, 2);
   for (const std::string_view symbol : symbols)
-    if (text_.substr(position_, symbol.size()) == symbol) {
+    if (two.substr(0, symbol.size()) == symbol && two != "&&" && two != "||") {
       token_.kind = Token::Kind::symbol;
       token_.word = text_.substr(position_, symbol.size());
       position_ += symbol.size();
@@ -145,15 +147,16 @@ void Lexer::read_number() {
   }
   std::uint64_t value = 0;
   const auto [stop, error] = std::from_chars(digits.data(), last, value, base);
-  constexpr auto greatest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (stop != last || error == std::errc::invalid_argument)
     throw ExpressionError("bad number '" + word + "'", start, word);
   if (base == 10 && digits.size() > 1 && digits[0] == '0' && value != 0)
     throw ExpressionError("a decimal number has no leading zeros: '" + word + "'", start, word);
-  if (error == std::errc::result_out_of_range || value > greatest + 1)
+  if (error == std::errc::result_out_of_range)
     throw ExpressionError("the number '" + word + "' does not fit a 64-bit integer", start, word);
-  token_.is_lowest_integer = value == greatest + 1;
-  token_.value = token_.is_lowest_integer ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(value);
+  if (value > std::numeric_limits<std::int64_t>::max())
+    token_.large = value;
+  else
+    token_.value = static_cast<std::int64_t>(value);
 }
 
 void Lexer::read_text() {
@@ -227,6 +230,14 @@ class CodeWriter {
   void constant(Value value, std::size_t column) {
     code_.values.push_back(std::move(value));
     emit(Opcode::constant, 1, column, code_.values.size() - 1);
+  }
+  /// Above 2^63 - 1: twice its half, and the rest, because no Value holds it.
+  void large_constant(std::uint64_t value, std::size_t column) {
+    constant(static_cast<std::int64_t>(value / 2), column);
+    constant(std::int64_t{2}, column);
+    emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(Arithmetic::multiply));
+    constant(static_cast<std::int64_t>(value % 2), column);
+    emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(Arithmetic::add));
   }
 
   // The condition comes after the value in the text, and is computed before it. Returns the position of the branch.
@@ -384,18 +395,23 @@ class Parser {
   }
 
   void comparison() {
-    sum();
+    const std::size_t start = lexer_.peek().column;
+    joined();
+    const Tuple first_operand = std::exchange(tuple_, {});
+    if (first_operand.width > 1 && first_operand.column != start)
+      throw ExpressionError("a tuple in (..) stands before 'in', or in the list behind it", first_operand.column);
     std::vector<std::size_t> jumps;
     for (;;) {
       if (at("in") || at("not")) {
-        membership();
+        membership(jumps.empty() ? first_operand.width : 1);
         if (relation() || at("in") || at("not")) unexpected("parentheses around a comparison that follows `in [..]`");
         break;
       }
       const auto first = relation();
       if (!first) break;
       const std::size_t column = lexer_.next().column;
-      sum();
+      joined();
+      if (tuple_.width > 1) throw ExpressionError("a tuple in (..) cannot be compared: use 'in'", tuple_.column);
       const auto detail = static_cast<std::uint8_t>(*first);
       if (!relation() && !at("in") && !at("not")) {
         code_.emit(Opcode::compare, -1, column, 0, detail);
@@ -406,70 +422,67 @@ class Parser {
     for (const std::size_t jump : jumps) code_.land(jump);
   }
 
-  void membership() {
+  /// width: the values of the tuple before `in`; 1: no tuple.
+  void membership(std::size_t width) {
     const bool negated = at("not");
     const std::size_t column = lexer_.next().column;
     if (negated) expect("in");
-    if (!at("[")) unexpected("a list in [..] after 'in'");
-    lexer_.next();
-    const std::size_t count = list("]");
-    code_.emit(Opcode::contains, -static_cast<int>(count), column, count);
+    if (!at("[") && !at("(")) unexpected("a list in [..] or (..) after 'in'");
+    if (width > std::numeric_limits<std::uint8_t>::max())
+      throw ExpressionError("the tuple has too many values", column);
+    const Token open = lexer_.next();
+    const auto [count, comma] = list(open.word == "(" ? ")" : "]", width);
+    if (open.word == "(" && count == 1 && !comma)
+      throw ExpressionError("a list of one value is written '[..]' or '(..,)'", open.column);
+    code_.emit(Opcode::contains, -static_cast<int>(count * width + width - 1), column, count,
+               static_cast<std::uint8_t>(width));
     if (negated) code_.emit(Opcode::logical_not, 0, column);
   }
 
-  // Elements up to the closing bracket; a trailing comma is allowed, as in Python.
-  std::size_t list(std::string_view close) {
-    const Nesting nesting(*this);
+  struct List {
     std::size_t count = 0;
-    while (!accept(close)) {
-      expression();
-      ++count;
-      if (!accept(",") && !at(close)) unexpected("',' or '" + std::string(close) + "'");
+    bool comma = false;  ///< after the last element, which is allowed, as in Python
+  };
+  /// Elements up to the closing bracket; tuples of `width` values, if it is not 1.
+  List list(std::string_view close, std::size_t width = 1) {
+    const Nesting nesting(*this);
+    List read;
+    for (; !accept(close); ++read.count) {
+      const std::size_t column = lexer_.peek().column;
+      if (width == 1)
+        expression();
+      else if (expect("("); list(")").count != width)
+        throw ExpressionError("expected a tuple of " + std::to_string(width) + " values", column);
+      read.comma = accept(",");
+      if (!read.comma && !at(close)) unexpected("',' or '" + std::string(close) + "'");
     }
-    return count;
+    return read;
   }
 
-  void left_associative(std::initializer_list<Arithmetic> operations, void (Parser::*operand)()) {
-    (this->*operand)();
-    for (;;) {
-      const auto* const operation = std::find_if(operations.begin(), operations.end(), [this](Arithmetic candidate) {
+  /// Operators that join from the left, from the loosest level on.
+  void joined(std::size_t level = 0) {
+    using enum Arithmetic;
+    static const std::vector<std::vector<Arithmetic>> levels{{bit_or},        {bit_xor},
+                                                             {bit_and},       {shift_left, shift_right},
+                                                             {add, subtract}, {multiply, divide, floor_divide, modulo}};
+    if (level == levels.size()) return sign();
+    for (joined(level + 1);;) {
+      const auto operation = std::ranges::find_if(levels[level], [this](Arithmetic candidate) {
         return lexer_.peek().kind == Token::Kind::symbol && at(symbol(candidate));
       });
-      if (operation == operations.end()) return;
+      if (operation == levels[level].end()) return;
       const std::size_t column = lexer_.next().column;
-      (this->*operand)();
+      joined(level + 1);
       code_.emit(Opcode::arithmetic, -1, column, 0, static_cast<std::uint8_t>(*operation));
     }
   }
-  void sum() { left_associative({Arithmetic::add, Arithmetic::subtract}, &Parser::product); }
-  void product() {
-    left_associative({Arithmetic::multiply, Arithmetic::divide, Arithmetic::floor_divide, Arithmetic::modulo},
-                     &Parser::sign);
-  }
 
   void sign() {
-    if (!at("-") && !at("+")) return power();
+    if (!at("-") && !at("+") && !at("~")) return power();
     const Nesting nesting(*this);
     const Token token = lexer_.next();
-    const bool minus = token.word == "-";
-    if (minus && lexer_.peek().is_lowest_integer) {
-      lowest_integer(token.column);
-      return;
-    }
     sign();
-    code_.emit(minus ? Opcode::negate : Opcode::plus, 0, token.column);
-  }
-
-  // -9223372036854775808 is a valid integer although its digits without the sign are not; -(2**63) with ** is not
-  // valid.
-  void lowest_integer(std::size_t column) {
-    const Token digits = lexer_.next();
-    if (at("**")) too_large(digits);
-    code_.constant(digits.value, column);
-  }
-  [[noreturn]] static void too_large(const Token& digits) {
-    throw ExpressionError("the number '" + std::string(digits.word) + "' does not fit a 64-bit integer", digits.column,
-                          std::string(digits.word));
+    code_.emit(token.word == "-" ? Opcode::negate : token.word == "~" ? Opcode::invert : Opcode::plus, 0, token.column);
   }
 
   void power() {
@@ -484,14 +497,21 @@ class Parser {
   void primary() {
     const Token& token = lexer_.peek();
     if (token.kind == Token::Kind::number || token.kind == Token::Kind::text) {
-      if (token.is_lowest_integer) too_large(token);
       Token literal = lexer_.next();
-      code_.constant(std::move(literal.value), literal.column);
+      literal.large > 0 ? code_.large_constant(literal.large, literal.column)
+                        : code_.constant(std::move(literal.value), literal.column);
     } else if (at("(")) {
       const Nesting nesting(*this);
-      lexer_.next();
+      const std::size_t column = lexer_.next().column;
       expression();
+      std::size_t width = 1;
+      if (accept(",")) do {
+          expression();
+          ++width;
+        } while (accept(",") && !at(")"));
       expect(")");
+      if (width > 1 && !at("in") && !at("not")) unexpected("'in' after a tuple in (..)");
+      tuple_ = {width, column};
     } else if (token.kind == Token::Kind::name) {
       name();
     } else {
@@ -523,7 +543,7 @@ class Parser {
       throw ExpressionError("unknown function '" + word + "'" + base::did_you_mean(word, names), token.column, word);
     }
     lexer_.next();
-    std::size_t count = list(")");
+    std::size_t count = list(")").count;
     if (count > entry->most && entry->most == any_number)
       throw ExpressionError(
           word + " takes at most " + std::to_string(entry->most) + " arguments, got " + std::to_string(count),
@@ -543,8 +563,14 @@ class Parser {
                static_cast<std::uint8_t>(entry->function));
   }
 
+  /// The last (..) that was read.
+  struct Tuple {
+    std::size_t width = 1, column = 0;
+  };
+
   Lexer lexer_;
   const Expression::Derived* const derived_;
+  Tuple tuple_;
   CodeWriter code_;
   int depth_ = 0;
 };

@@ -32,7 +32,7 @@ std::size_t operands_of(const expr::Instruction& instruction) noexcept {
     case expr::Opcode::compare:
       return 2;
     case expr::Opcode::contains:
-      return instruction.operand + std::size_t{1};
+      return (instruction.operand + std::size_t{1}) * instruction.detail;
     case expr::Opcode::call:
       return instruction.operand;
     default:

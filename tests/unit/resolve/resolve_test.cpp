@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/build/keyed_files.hpp"
+#include "core/spec/template_text.hpp"
 #include "core/validate/npy.hpp"
 #include "fakes/environment_variable.hpp"
 #include "support/text.hpp"
@@ -250,6 +251,15 @@ TEST_CASE("an infinite scalar is passed where its type has infinities") {
   CHECK_FALSE(resolve::encode_scalar(DType::f8e4m3, infinity));
   CHECK_FALSE(resolve::encode_scalar(DType::i32, infinity));
   CHECK_FALSE(resolve::encode_scalar(DType::f16, 1e6));
+}
+
+TEST_CASE("a u64 takes integers up to 2^64 - 1") {
+  const auto scalar = resolve::encode_scalar(DType::u64, spec::evaluate(text("2**64 - 1", 1), {}));
+  REQUIRE(scalar);
+  CHECK(std::memcmp(scalar->bytes.data(), std::array{~std::uint64_t{0}}.data(), 8) == 0);
+  CHECK_FALSE(resolve::encode_scalar(DType::u64, spec::evaluate(text("2**64", 1), {})));
+  CHECK_FALSE(resolve::encode_scalar(DType::i64, spec::evaluate(text("2**63", 1), {})));
+  CHECK_FALSE(resolve::encode_scalar(DType::u64, Value("7")));
 }
 
 TEST_CASE("a failing text that no parameter has part in fails for all, and so does the reference's launch") {

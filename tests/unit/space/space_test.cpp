@@ -112,7 +112,9 @@ TEST_CASE("random expressions of every operator are solved as they evaluate") {
   };
   std::function<std::string(int)> number = [&](int depth) -> std::string {
     if (depth == 0) return pick({"A", "B", "C", "D", "2", "-1", "3", "0.5"});
-    switch (random.below(6)) {
+    switch (random.below(7)) {
+      case 6:
+        return pick({"(A", "(~B", "(D"}) + pick({" & ", " | ", " ^ ", " << ", " >> "}) + pick({"B)", "3)", "(D - 1))"});
       case 5:
         return "(" + number(depth - 1) + " if " + number(depth - 1) + pick({" < ", " == "}) + number(depth - 1) +
                " else " + number(depth - 1) + ")";
@@ -128,7 +130,9 @@ TEST_CASE("random expressions of every operator are solved as they evaluate") {
   };
   std::function<std::string(int)> condition = [&](int depth) -> std::string {
     if (depth == 0) return "(" + number(2) + pick({" < ", " <= ", " == ", " != ", " >= ", " > "}) + number(1) + ")";
-    switch (random.below(5)) {
+    switch (random.below(6)) {
+      case 5:
+        return "((A, " + number(1) + ")" + pick({" in ", " not in "}) + "[(1, 2), (D - 2, " + number(0) + ")])";
       case 4:
         return "(" + condition(depth - 1) + " if " + condition(0) + " else " + condition(depth - 1) + ")";
       case 0:
