@@ -5,14 +5,16 @@
 // the work grows with the number of states, not with the number of combinations.
 //
 // The order of the parameters determines the number of states, and the best order is not known in advance. There are up
-// to four attempts: with room for few_edges, the order of the spec, whose diagram numbers the configurations as a
-// reader expects, then a narrow order (narrow_order); then both again with room for max_edges. An order that needs too
-// many steps is not tried again.
+// to four attempts: with few_bytes, the order of the spec, whose diagram numbers the configurations as a reader
+// expects, then a narrow order (narrow_order); then both again with max_bytes. An order that needs too many steps is
+// not tried again.
 //
-// Limits: an edge takes 8 bytes while layers are built and 16 in the reduced diagram, so max_edges means about 800 MB
-// and few_edges about 50 MB; max_steps limits the time. A space beyond these limits is refused with the names of its
-// parameters.
+// Limits: the bytes of the layers, of the two tables of states, and of the diagram that the layers are reduced to;
+// max_steps limits the time. A space beyond these limits is refused with the names of the parameters and constraints
+// that were open then.
 #include "core/space/solver.hpp"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -21,6 +23,7 @@
 
 #include "base/named.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "core/space/residual.hpp"
 #include "core/space/value.hpp"
 #include "xtune/error.hpp"
@@ -29,17 +32,35 @@ namespace xtune::space {
 
 namespace {
 
-// Limits for one order before another one is tried, and before the space is refused: about 50 and 800 MB.
-constexpr std::uint64_t few_edges = 2'000'000, max_edges = 32'000'000;
+// Limits for one order before another one is tried, and before the space is refused.
+constexpr std::uint64_t few_bytes = 50'000'000;
+// Of an edge and a node: in a layer, and in the reduced diagram with its table.
+constexpr std::uint64_t edge_bytes = 8 + 16, node_bytes = 16 + 32;
 constexpr std::uint64_t max_steps = 2'000'000'000, steps_between_polls = 100'000;
 
+/// The first ones, and how many others there are.
+std::string listed(const std::vector<std::string>& words) {
+  constexpr std::size_t most = 8;
+  const std::size_t shown = std::min(words.size(), most);
+  const std::string text = fmt::format("{}", fmt::join(words.begin(), words.begin() + static_cast<long>(shown), ", "));
+  return shown == words.size() ? text : fmt::format("{} and {} more", text, words.size() - shown);
+}
+
+/// open: the constraints that take the room; empty: all.
 [[noreturn]] void refuse(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
-                         const std::string& what) {
-  std::string names;
-  for (const std::uint32_t member : members) names += (names.empty() ? "" : ", ") + parameters[member].name;
-  throw Error(ErrorKind::unsupported, "the space is too large: the parameters " + names +
-                                          ", which share constraints, have " + what +
-                                          ". Give them fewer values, or constraints that name fewer parameters each");
+                         const std::string& what, const std::vector<const BoundConstraint*>& open = {}) {
+  std::vector<std::string> names, texts;
+  for (const std::uint32_t member : members)
+    if (open.empty() || std::ranges::any_of(open, [&](const BoundConstraint* each) {
+          return std::ranges::binary_search(each->parameters(), member);
+        }))
+      names.push_back(parameters[member].name);
+  for (const BoundConstraint* each : open)
+    texts.push_back("'" + base::one_line(base::printable(each->expression().text(), 60)) + "'");
+  throw Error(ErrorKind::unsupported,
+              fmt::format("the space is too large: the parameters {}, which share constraints, have {}{}{}. Give them "
+                          "fewer values, or constraints that name fewer parameters each",
+                          listed(names), what, texts.empty() ? "" : ". Open at once: ", listed(texts)));
 }
 
 /// The states of one layer: cells of equal length, each state once.
@@ -48,6 +69,9 @@ class StateTable {
   explicit StateTable(std::size_t length) : length_(length), slots_(16, none) {}
 
   std::size_t size() const noexcept { return count_; }
+  std::uint64_t bytes() const noexcept {
+    return cells_.capacity() * sizeof(Cell) + slots_.size() * sizeof(std::uint32_t);
+  }
   std::span<const Cell> state(std::size_t number) const noexcept {
     return std::span(cells_).subspan(number * length_, length_);
   }
@@ -103,24 +127,32 @@ class Expansion {
     }
   }
 
-  enum class End { done, empty, too_many_edges, too_many_steps };
-  End run(std::uint64_t edges_at_most) {
+  enum class End { done, empty, too_many_bytes, too_many_steps };
+  End run(std::uint64_t bytes_at_most) {
     if (!possible_) return End::empty;
-    edges_left_ = edges_at_most;
+    bytes_left_ = bytes_at_most;
     StateTable states(0);
     states.add({});
     for (std::size_t depth = 0; depth < order_.size(); ++depth) {
+      depth_ = depth;
       StateTable next(length(depth + 1));
       // Every state of a layer is combined with every value of the next: the cost is known in advance.
       const double steps = static_cast<double>(states.size()) * static_cast<double>(choices(depth).size());
       if (static_cast<double>(steps_) + steps > static_cast<double>(max_steps)) return End::too_many_steps;
-      if (!expand(depth, states, next)) return End::too_many_edges;
+      if (!expand(depth, states, next)) return End::too_many_bytes;
       if (next.size() == 0) return End::empty;
       states = std::move(next);
     }
     return End::done;
   }
   std::vector<DiagramLayer> take_layers() { return std::move(layers_); }
+  /// The constraints of which something was stored when the run ended.
+  std::vector<const BoundConstraint*> open_constraints() const {
+    std::vector<const BoundConstraint*> open;
+    for (std::size_t i = 0; i < residuals_.size(); ++i)
+      if (residuals_[i].cells(depth_) + residuals_[i].cells(depth_ + 1) > 0) open.push_back(constraints_[i]);
+    return open;
+  }
 
  private:
   const std::vector<Value>& choices(std::size_t depth) const noexcept { return parameters_[order_[depth]].values; }
@@ -144,7 +176,9 @@ class Expansion {
         const auto [number, added] = next.add(child);
         layer.edges.push_back({digit, number});
         if (added) origins_.back().push_back({static_cast<std::uint32_t>(state), digit});
-        if (edges_left_-- == 0) return false;
+        const std::uint64_t kept = edge_bytes + (added ? node_bytes : 0);
+        if (kept + states.bytes() + next.bytes() > bytes_left_) return false;
+        bytes_left_ -= kept;
       }
       layer.first_edges.push_back(layer.edges.size());
     }
@@ -191,7 +225,8 @@ class Expansion {
   std::vector<std::vector<Origin>>
       origins_;  ///< by depth: of each state of the next layer, the first prefix that led to it
   bool possible_ = true;
-  std::uint64_t edges_left_ = 0, steps_ = 0;
+  std::uint64_t bytes_left_ = 0, steps_ = 0;
+  std::size_t depth_ = 0;
 };
 
 constexpr std::uint64_t max_tested = std::uint64_t{1} << 20;
@@ -243,28 +278,33 @@ bool BoundConstraint::holds(std::span<const expr::Scalar> values) const {
 
 Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
                const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values,
-               const std::function<void()>& poll) {
+               const std::function<void()>& poll, std::uint64_t max_bytes) {
   std::vector<ConstraintTree> trees;
   for (const BoundConstraint* constraint : constraints) trees.emplace_back(*constraint, values);
   const std::vector<std::uint32_t> narrow = narrow_order(trees, parameters, members);
   struct Attempt {
     const std::vector<std::uint32_t>& order;
-    std::uint64_t edges;
+    std::uint64_t bytes;
   };
-  // More room for edges does not help an order that takes too many steps.
+  std::vector<const BoundConstraint*> open;
+  // More room does not help an order that takes too many steps.
   std::vector<const std::vector<std::uint32_t>*> too_long;
-  for (const Attempt& attempt : {Attempt{members, few_edges}, Attempt{narrow, few_edges}, Attempt{members, max_edges},
-                                 Attempt{narrow, max_edges}}) {
+  for (const Attempt& attempt :
+       {Attempt{members, std::min(few_bytes, max_bytes)}, Attempt{narrow, std::min(few_bytes, max_bytes)},
+        Attempt{members, max_bytes}, Attempt{narrow, max_bytes}}) {
     if (std::find(too_long.begin(), too_long.end(), &attempt.order) != too_long.end()) continue;
     Expansion expansion(parameters, trees, constraints, attempt.order, values, poll);
-    const Expansion::End end = expansion.run(attempt.edges);
+    const Expansion::End end = expansion.run(attempt.bytes);
     if (end == Expansion::End::empty) return {attempt.order, Diagram()};
     if (end == Expansion::End::too_many_steps) too_long.push_back(&attempt.order);
+    open = expansion.open_constraints();
     if (end != Expansion::End::done) continue;
     if (auto diagram = Diagram::reduce(expansion.take_layers())) return {attempt.order, *std::move(diagram)};
     refuse(parameters, members, "more than 2^63 valid combinations");
   }
-  refuse(parameters, members, "more combinations than can be tested or told apart");
+  refuse(parameters, members,
+         "more combinations than can be tested or told apart in " + std::to_string(max_bytes / 1'000'000) + " MB",
+         open);
 }
 
 ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string& text,

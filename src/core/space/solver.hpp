@@ -50,10 +50,11 @@ struct Solution {
 /// checked as soon as its parameters have values, or earlier if bounds decide it; prefixes that leave the same
 /// constraints open are merged. The order is that of the parameters as long as the diagram stays small in it; else an
 /// order in which the open parts of the constraints are small. values: one for each parameter, the group's are
-/// overwritten. poll: as in Space. Throws Error(unsupported) if the diagram is too large in every order.
+/// overwritten. poll: as in Space. Throws Error(unsupported) if every order takes more than max_bytes of memory, or too
+/// many steps.
 Solution solve(const std::vector<Parameter>& parameters, const std::vector<std::uint32_t>& members,
                const std::vector<const BoundConstraint*>& constraints, std::vector<expr::Scalar>& values,
-               const std::function<void()>& poll);
+               const std::function<void()>& poll, std::uint64_t max_bytes = 800'000'000);
 
 /// How much the constraint removes from the whole product, or from a uniform sample if its own product is above 2^20.
 ConstraintEffect effect_of(const BoundConstraint& constraint, const std::string& text,

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/random.hpp"
+#include "core/space/solver.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune::base;
@@ -247,6 +248,38 @@ TEST_CASE("a space that takes more steps than there is patience is refused befor
                          doctest::Contains("more combinations than can be tested"), Error);
     CHECK(polls <= 100);
   }
+}
+
+TEST_CASE("a space whose states take more than the memory for them is refused with what is open") {
+  std::vector<Parameter> parameters;
+  std::vector<std::uint32_t> members;
+  std::vector<expr::Scalar> values;
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    parameters.push_back(integers("P" + std::to_string(i), 1, 10));
+    members.push_back(i);
+    values.push_back(expr::Scalar::of(std::int64_t{1}));
+  }
+  Random random(1);
+  std::vector<std::string> texts;
+  for (int i = 0; i < 100; ++i)
+    texts.push_back("P" + std::to_string(random.below(64)) + " + P" + std::to_string(random.below(64)) + " < 20 - P" +
+                    std::to_string(random.below(64)));
+  const auto constraints = parse(texts);
+  std::vector<BoundConstraint> bound;
+  for (std::size_t i = 0; i < constraints.size(); ++i) bound.emplace_back(i, constraints[i], parameters, Bindings());
+  std::vector<const BoundConstraint*> all;
+  for (const BoundConstraint& each : bound) all.push_back(&each);
+  constexpr std::uint64_t megabytes = 2'000'000;
+  std::string message;
+  try {
+    solve(parameters, members, all, values, {}, megabytes);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  CAPTURE(message);
+  CHECK(message.find("the space is too large: the parameters P") == 0);
+  CHECK(message.find("than can be tested or told apart in 2 MB. Open at once: 'P") != std::string::npos);
+  CHECK(message.size() < 800);
 }
 
 TEST_CASE("neighbours differ in one parameter, ascending, and are all of them") {
