@@ -215,7 +215,8 @@ class NvrtcToolchain final : public build::Toolchain {
   std::string default_arch() override { return "sm_90"; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::nvrtc, request, [&] { return compile_kernel(request); });
+    return build::with_compile_hint(build::KernelCompiler::nvrtc, request,
+                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
   }
 
  private:

@@ -125,7 +125,8 @@ class HiprtcToolchain final : public build::Toolchain {
   std::vector<std::string> archs() override { return manager_.archs; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::hiprtc, request, [&] { return compile_kernel(request); });
+    return build::with_compile_hint(build::KernelCompiler::hiprtc, request,
+                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
   }
 
  private:

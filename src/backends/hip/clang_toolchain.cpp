@@ -99,7 +99,8 @@ class ClangToolchain final : public build::Toolchain {
   std::vector<std::string> archs() override { return clang_.archs; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::hip_clang, request, [&] { return compile_kernel(request); });
+    return build::with_compile_hint(build::KernelCompiler::hip_clang, request,
+                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
   }
 
  private:

@@ -195,7 +195,8 @@ class HostToolchain final : public build::Toolchain {
   std::string default_arch() override { return cpu::own_arch(); }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::host, request, [&] { return compile_kernel(request); });
+    return build::with_compile_hint(build::KernelCompiler::host, request,
+                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
   }
 
  private:

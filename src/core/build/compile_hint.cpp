@@ -2,15 +2,20 @@
 // Sources: docs/host-backend.md and docs/portable-kernels.md, whose tables are tested.
 #include "core/build/compile_hint.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
+#include "core/build/preamble.hpp"
 #include "core/build/shortage.hpp"
 #include "system/files.hpp"
 
@@ -234,19 +239,79 @@ std::pair<std::string, std::string_view> hint_and_line(KernelCompiler compiler, 
   return {};
 }
 
+/// Whether the source compiles where these names are constants instead of macros, or nothing at all.
+bool compiles_without(const std::vector<std::string>& names, const CompileRequest& request, const Compile& compile) {
+  CompileRequest other = request;
+  other.files.reset();
+  std::string constants;
+  std::erase_if(other.defines, [&](const auto& define) {
+    const bool removed = std::ranges::find(names, define.first) != names.end();
+    if (removed) constants += fmt::format("constexpr auto {} = {};\n", define.first, define.second);
+    return removed;
+  });
+  for (const std::string& instead : {constants, std::string()}) {
+    other.source = request.source;
+    other.source.insert(preamble_length(other.source), instead);
+    try {
+      compile(other);
+      return true;
+    } catch (const std::exception&) {  // the failure to report is the request's own
+    }
+  }
+  return false;
+}
+
+/// The definitions because of which the source does not compile: their names mean something else in it.
+std::vector<std::string> misread_names(const CompileRequest& request, const CandidateFailure& failure,
+                                       const Compile& compile) {
+  if (has_any_word(failure.what(), {"static assertion", "static_assert", "#error"})) return {};  // says what is wrong
+  const auto matches = [](std::string_view text, const std::string& pattern) {
+    return RE2::PartialMatch({text.data(), text.size()}, RE2(pattern));
+  };
+  std::vector<std::string> names;
+  for (const auto& [name, value] : request.defines)
+    if (matches(failure.log().substr(0, 4000), "\\b" + name + "\\b") &&
+        !matches(request.source, "(?m)^\\s*#\\s*(if|elif).*\\b" + name + "\\b"))
+      names.push_back(name);
+  if (names.empty() || !compiles_without(names, request, compile)) return {};
+  for (const std::string& name : names)
+    if (compiles_without({name}, request, compile)) return {name};
+  return names;
+}
+
+/// Configurations fail alike, so the compiler is asked once for each message.
+std::string macro_hint(const CompileRequest& request, const CandidateFailure& failure, const Compile& compile) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known.try_emplace(failure.what() + request.source);
+  if (!is_new) return entry->second;
+  const std::vector<std::string> names = misread_names(request, failure, compile);
+  if (names.empty()) return {};
+  const std::string entry_name = request.entry.substr(0, request.entry.find('<'));
+  return entry->second = fmt::format(
+             "{} {} here, as every parameter is, and the code has something else of that name; choose another name, or "
+             "make it a template argument: compile_time = false and entry = \"{}<{{{}}}>\"",
+             fmt::join(names, ", "), names.size() == 1 ? "is a macro" : "are macros", entry_name,
+             fmt::join(names, "}, {"));
+}
+
 }  // namespace
 
 std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
   return hint_and_line(compiler, source, log).first;
 }
 
-Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request,
-                           const std::function<Artifact()>& compile) {
+Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile) {
+  constexpr double longest_to_repeat_s = 10;
+  const auto start = std::chrono::steady_clock::now();
   try {
-    return compile();
+    return compile(request);
   } catch (const CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
-    const auto [hint, line] = hint_and_line(compiler, request.source, failure.log());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    auto [hint, line] = hint_and_line(compiler, request.source, failure.log());
+    if (hint.empty() && took.count() < longest_to_repeat_s) hint = macro_hint(request, failure, compile);
     std::string message = error_in_header(failure.what(), failure.log(), system::temporary_folder().string());
     if (message == failure.what() && hint.empty()) throw;
     if (!hint.empty()) message += fmt::format(" (hint: {})", hint);

@@ -15,10 +15,12 @@ enum class KernelCompiler { host, nvrtc, hiprtc, hip_clang };
 /// A sentence about the log's error that is known best, without a full stop; empty: none is known.
 std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log);
 
-/// compile(); a CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure if it is
-/// one. An error in a header of xtune is reported as error_in_header() has it.
-Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request,
-                           const std::function<Artifact()>& compile);
+/// compile(request); a CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure
+/// if it is one. An error in a header of xtune is reported as error_in_header() has it. If a definition is named in the
+/// log and no hint is known, asks the compiler whether the source compiles where the name is not a macro: then the name
+/// means something else in the code, which the hint says.
+using Compile = std::function<Artifact(const CompileRequest&)>;
+Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile);
 
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
 std::string first_error(const std::string& log);

@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "core/build/shortage.hpp"
 
 using namespace xtune::build;
@@ -102,7 +105,7 @@ TEST_CASE("a hint follows the message, and a failure keeps its kind") {
   const std::string log = "k.cu:1:10: fatal error: mma.h: No such file or directory\n";
   const auto failing = [&](const auto& failure, KernelCompiler compiler = KernelCompiler::host) {
     try {
-      with_compile_hint(compiler, request, [&]() -> Artifact { throw failure; });
+      with_compile_hint(compiler, request, [&](const CompileRequest&) -> Artifact { throw failure; });
     } catch (const CandidateFailure& thrown) {
       CHECK(thrown.log() == failure.log());
       return std::string(xtune::to_string(thrown.outcome())) + " " + to_string(lack_of(thrown)) + " " + thrown.what();
@@ -127,4 +130,49 @@ TEST_CASE("a hint follows the message, and a failure keeps its kind") {
     CHECK(missing("mine.cuh") == "compile_failed unclear m");
   }
   CHECK(failing(CandidateFailure(xtune::Outcome::crashed, "m", log)) == "crashed none m");
+}
+
+TEST_CASE("the compiler is asked whether a definition's name is what breaks the code") {
+  // Compiles what contains none of `breaking` as a macro, and, with `needed`, only where the name has a value.
+  const auto message = [](const std::string& log, const std::set<std::string>& breaking, const std::string& needed = "",
+                          const std::string& source = "#include <x>\ncode\n") {
+    CompileRequest request;
+    static int number = 0;
+    request.source = source + "// " + std::to_string(++number) + "\n";
+    request.entry = "f<64>";
+    request.defines = {{"n", "64"}, {"BM", "2"}, {"unused", "1"}};
+    int compiles = 0;
+    const auto compile = [&](const CompileRequest& each) -> Artifact {
+      ++compiles;
+      const auto defined = [&](const std::string& name) {
+        return std::ranges::any_of(each.defines, [&](const auto& define) { return define.first == name; });
+      };
+      const bool valued =
+          needed.empty() || each.source.find("<x>\nconstexpr auto " + needed + " =") != std::string::npos;
+      if (std::ranges::any_of(breaking, defined) || !valued)
+        throw CandidateFailure(xtune::Outcome::compile_failed, first_error(log), log);
+      return {};
+    };
+    std::string found;
+    for (int round = 0; round < 2; ++round) {
+      compiles = 0;
+      try {
+        with_compile_hint(KernelCompiler::host, request, compile);
+      } catch (const CandidateFailure& failure) {
+        found = failure.what();
+      }
+    }
+    CHECK(compiles == 1);  // the answer is remembered
+    return found.substr(std::min(found.find(" (hint: "), found.size()));
+  };
+  const std::string log = "k.cu:1:36: error: expected ')' before numeric constant\n  1 | void f(int n, int BM)\n";
+  CHECK(
+      message(log, {"n"}) ==
+      " (hint: n is a macro here, as every parameter is, and the code has something else of that name; choose another "
+      "name, or make it a template argument: compile_time = false and entry = \"f<{n}>\")");
+  CHECK(contains(message(log, {"n"}, "n"), "(hint: n is a macro"));
+  CHECK(contains(message(log, {"n", "BM"}), "(hint: n, BM are macros"));
+  CHECK(message(log, {"unused"}).empty());  // the log does not name it
+  CHECK(message("k.cu:1:1: error: static assertion failed: n\n", {"n"}).empty());
+  CHECK(message(log, {"n"}, "", "#if n > 2\n#endif\n").empty());
 }
