@@ -54,7 +54,7 @@ std::string known_text(const spec::CommandWord& word) {
 /// The words of the build command that do not depend on the configuration.
 std::vector<std::string> known_words(const spec::ProcessSpec& process) {
   std::vector<std::string> words;
-  for (const spec::CommandWord* word : process.build.texts()) words.push_back(known_text(*word));
+  for (const spec::CommandWord& word : process.build.words) words.push_back(known_text(word));
   if (process.build.shell) words = system::shell_words(words.front());
   return words;
 }

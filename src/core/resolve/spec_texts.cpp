@@ -283,13 +283,9 @@ std::string SpecTexts::call_text(const spec::CommandWord& word, const space::Con
 
 std::vector<std::string> SpecTexts::call_texts(const spec::ProcessCommand& command, const space::Config& config) const {
   std::vector<std::string> texts;
-  if (!command.given()) return texts;
   const space::Lookup names = lookup(config);
-  if (command.shell)
-    return valued(command.shell->word().text(), config,
-                  [&](const spec::CompiledText&) { return command.expand(names); });
-  for (const spec::CommandWord* const word : command.texts())
-    valued(word->text(), config, [&](const spec::CompiledText&) { word->expand(names, texts); });
+  for (const spec::CommandWord& word : command.words)
+    valued(word.text(), config, [&](const spec::CompiledText&) { word.expand(names, texts); });
   return texts;
 }
 

@@ -72,7 +72,8 @@ ProcessCommand read_command(const Reader& reader, const TomlNode& process, const
   if (shell) {
     if (node->is_array()) reader.fail(node->at, what + ": with shell = true it is one text, as /bin/sh reads it");
     const Text text = reader.placed_text(*node, what);
-    command.shell = compiled(reader, [&] { return ShellText(text); });
+    command.shell = true;
+    command.words = {compiled(reader, [&] { return CommandWord(text, true); })};
     if (text.text.find_first_not_of(" \t\n") == std::string::npos)
       reader.fail(node->at, what + " is empty: give the words of a program's call");
   } else {
@@ -228,11 +229,11 @@ void refuse_place_names(const Reader& reader) {
 
 // A parameter that the build command does not use does not affect the binary.
 void find_launch_only(const Reader& reader, const TomlNode& process, const ProcessSpec& spec) {
-  std::vector<const CommandWord*> texts = spec.build.texts();
-  for (const auto& [name, word] : spec.build_env) texts.push_back(&word);
+  std::vector<CommandWord> texts = spec.build.words;
+  for (const auto& [name, word] : spec.build_env) texts.push_back(word);
   std::set<std::string, std::less<>> named;
-  for (const CommandWord* word : texts)
-    for (const CompiledText::Part* part : word->expressions())
+  for (const CommandWord& word : texts)
+    for (const CompiledText::Part* part : word.expressions())
       named.insert(part->expression.front().names().begin(), part->expression.front().names().end());
   for (std::size_t i = 0; i < reader.spec.parameters.size(); ++i) {
     space::Parameter& parameter = reader.spec.parameters[i];
@@ -241,13 +242,13 @@ void find_launch_only(const Reader& reader, const TomlNode& process, const Proce
                                                              "' is compile_time = false, and process.build names it");
     parameter.compile_time = named.contains(parameter.name);
   }
-  const bool out = std::any_of(texts.begin(), texts.end(), [](const CommandWord* word) { return word->names("out"); });
+  const bool out = std::any_of(texts.begin(), texts.end(), [](const CommandWord& word) { return word.names("out"); });
   if (spec.build.given() && !out)
     reader.fail(process.find("build")->at,
                 "process.build does not name {out}, the file that it must build: add, for example, -o {out}");
   for (const ProcessCommand* command : {&spec.run, &spec.check})
-    for (const CommandWord* word : command->texts())
-      if (!spec.build.given() && word->names("out"))
+    for (const CommandWord& word : command->words)
+      if (!spec.build.given() && word.names("out"))
         reader.document.fail(command->at, "{out} is made by process.build, and there is no build");
 }
 
@@ -314,16 +315,8 @@ constexpr auto process_section = section<ProcessSpec>(
 }  // namespace
 
 std::vector<std::string> ProcessCommand::expand(const space::Lookup& lookup) const {
-  if (shell) return {"/bin/sh", "-c", shell->expand(lookup)};
   std::vector<std::string> texts;
   for (const CommandWord& word : words) word.expand(lookup, texts);
-  return texts;
-}
-
-std::vector<const CommandWord*> ProcessCommand::texts() const {
-  std::vector<const CommandWord*> texts;
-  for (const CommandWord& word : words) texts.push_back(&word);
-  if (shell) texts.push_back(&shell->word());
   return texts;
 }
 

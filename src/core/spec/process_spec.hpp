@@ -12,17 +12,14 @@
 
 namespace xtune::spec {
 
-/// One command: its words, or a text for /bin/sh.
 struct ProcessCommand {
-  std::vector<CommandWord> words;
-  std::optional<ShellText> shell;
+  std::vector<CommandWord> words;  ///< one for a shell's text
+  bool shell = false;
   Location at;
 
-  bool given() const noexcept { return !words.empty() || shell; }
+  bool given() const noexcept { return !words.empty(); }
   /// Returns call texts. Throws TextError.
   std::vector<std::string> expand(const space::Lookup& lookup) const;
-  /// The texts of either form.
-  std::vector<const CommandWord*> texts() const;
   /// The program that is started, as a call text; empty if it depends on the configuration.
   std::string program() const;
 };

@@ -84,7 +84,7 @@ class ExpressionChecker {
 
   void check_process(const ProcessSpec& process) const {
     for (const ProcessCommand* command : {&process.build, &process.run, &process.check, &process.exec_prefix})
-      for (const CommandWord* word : command->texts()) check_word(*word);
+      for (const CommandWord& word : command->words) check_word(word);
     for (const auto* variables : {&process.env, &process.build_env})
       for (const auto& [name, word] : *variables) check_word(word);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/device/program_call.hpp"
 #include "core/space/value.hpp"
@@ -34,11 +35,21 @@ Value value_of(const CompiledText::Part& part, const space::Lookup& lookup) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// The position after the brace that closes the one at `start`.
-std::size_t behind_braces(const Text& text, std::size_t start) { return closing_brace(text, start + 1) + 1; }
-
-bool opens_placeholder(const std::string& text, std::size_t at) {
-  return text[at] == '{' && (at + 1 == text.size() || text[at + 1] != '{');
+/// The brace that closes the one at `open`; braces in quotes do not count.
+std::size_t closing_brace(const Text& text, std::size_t open) {
+  char quote = 0;
+  for (std::size_t i = open + 1; i < text.text.size(); ++i) {
+    const char c = text.text[i];
+    if (quote != 0 && c == '\\')
+      ++i;
+    else if (quote != 0)
+      quote = c == quote ? 0 : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+    else if (c == '}')
+      return i;
+  }
+  fail(text, open, "'{' is not closed (a plain brace is written '{{')");
 }
 
 class Splitter {
@@ -63,14 +74,8 @@ class Splitter {
  private:
   void piece(std::string& word) {
     const char c = source_[at_];
-    if (source_.compare(at_, 2, "{{") == 0 || source_.compare(at_, 2, "}}") == 0) {
-      word += source_.substr(at_, 2);
-      at_ += 2;
-    } else if (c == '{') {
-      placeholder(word);
-    } else if (c == '\'' || c == '"') {
-      quoted(word, c);
-    } else if (c == '\\') {
+    if (c == '\'' || c == '"') return quoted(word, c);
+    if (c == '\\') {
       if (at_ + 1 == source_.size()) fail(command_, at_, "a backslash at the end takes nothing");
       word += source_[at_ + 1];
       at_ += 2;
@@ -78,37 +83,26 @@ class Splitter {
       fail(command_, at_,
            std::string("'") + c + "' needs a shell, and none is used: put it in quotes to pass it literally" + remedy_);
     } else {
-      word += c;
-      ++at_;
+      copy(word);
     }
   }
 
-  void placeholder(std::string& word) {
-    const std::size_t end = behind_braces(command_, at_);
-    word += source_.substr(at_, end - at_);
-    at_ = end;
+  /// A placeholder, a doubled brace or a character.
+  void copy(std::string& word) {
+    const bool doubled = source_.compare(at_, 2, "{{") == 0 || source_.compare(at_, 2, "}}") == 0;
+    const std::size_t size = doubled ? 2 : source_[at_] == '{' ? closing_brace(command_, at_) + 1 - at_ : 1;
+    word += source_.substr(at_, size);
+    at_ += size;
   }
 
   void quoted(std::string& word, char quote) {
     const std::size_t opened = at_++;
-    for (;; ++at_) {
-      if (at_ >= source_.size()) fail(command_, opened, "the quote is never closed");
-      const char c = source_[at_];
-      if (c == quote) break;
-      if (opens_placeholder(source_, at_)) {
-        placeholder(word);
-        --at_;
-      } else if (source_.compare(at_, 2, "{{") == 0) {
-        word += source_[at_++];
-        word += c;
-      } else if (quote == '"' && c == '\\' && at_ + 1 < source_.size() &&
-                 (source_[at_ + 1] == '"' || source_[at_ + 1] == '\\')) {
-        word += source_[++at_];
-      } else {
-        word += c;
-      }
+    for (; at_ < source_.size(); copy(word)) {
+      const char c = source_[at_], next = at_ + 1 < source_.size() ? source_[at_ + 1] : 0;
+      if (c == quote) return static_cast<void>(++at_);
+      if (quote == '"' && c == '\\' && (next == '"' || next == '\\')) ++at_;
     }
-    ++at_;
+    fail(command_, opened, "the quote is never closed");
   }
 
   const Text& command_;
@@ -118,78 +112,44 @@ class Splitter {
   std::vector<Text> words_;
 };
 
-/// "{FLAGS...}" without its dots; nullopt if the word has another form.
-std::optional<Text> several(const Text& word) {
-  constexpr std::string_view ending = "...}";
-  if (word.text.size() <= ending.size() + 1 || !opens_placeholder(word.text, 0) || !word.text.ends_with(ending) ||
-      behind_braces(word, 0) != word.text.size())
-    return std::nullopt;
-  return Text{word.text.substr(0, word.text.size() - ending.size()) + "}", word.at, word.escaped, word.derived};
-}
-
-/// Complains about the first placeholder with dots: why follows "{FLAGS...} becomes several words".
-const Text& without_dots(const Text& text, const std::string& why) {
-  for (std::size_t i = 0; i < text.text.size(); ++i) {
-    if (text.text.compare(i, 2, "{{") == 0) {
-      ++i;
-    } else if (text.text[i] == '{') {
-      const std::size_t end = behind_braces(text, i);
-      const std::string inner = text.text.substr(i + 1, end - i - 2);
-      if (inner.ends_with("...")) fail(text, i, "{" + inner + "} becomes several words" + why);
-      i = end - 1;
-    }
-  }
-  return text;
-}
-
-CompiledText compiled(const Text& word) {
-  if (const std::size_t zero = word.text.find('\0'); zero != std::string::npos)
-    fail(word, zero, "a zero byte cannot be passed to a program");
-  if (const std::optional<Text> words = several(word)) return CompiledText::template_text(*words);
-  return CompiledText::template_text(without_dots(word, ": it cannot be a part of one"));
-}
-
 bool stands_for_place(const CompiledText::Part& part) { return !part.expression.empty() && is_place(part.text.text); }
 
-void refuse_zero_bytes(const Text& text, const std::string& value) {
-  if (value.find('\0') != std::string::npos) fail(text, 0, "a value with a zero byte cannot be passed to a program");
+/// The value as text, which a program can get.
+std::string text_for_program(const CompiledText::Part& part, const space::Lookup& lookup) {
+  std::string value = space::to_define(value_of(part, lookup));
+  if (value.find('\0') != std::string::npos)
+    fail(part.text, 0, "a value with a zero byte cannot be passed to a program");
+  return value;
 }
 
-/// Calls use(part) for the value of each expression, between the plain texts.
-template <class Plain, class Place, class Filled>
-void each_part(const CompiledText& text, const space::Lookup& lookup, const Plain& plain, const Place& place,
-               const Filled& filled) {
+[[noreturn]] void fail_at_brace(const Text& text, const CompiledText::Part& part, const std::string& message) {
+  Location at = part.text.at;
+  if (at.line > 0) --at.column;
+  throw TextError(text, at, message);
+}
+
+/// Within quotes for the shell, a value, which brings its own, would not be literal.
+void refuse_quoted_placeholders(const CompiledText& text) {
+  char quote = 0;
+  bool escaped = false;
   for (const CompiledText::Part& part : text.parts()) {
-    plain(part.before);
-    if (stands_for_place(part)) {
-      place(part.text.text);
-    } else if (!part.expression.empty()) {
-      const std::string value = space::to_define(evaluate(part.text, lookup));
-      refuse_zero_bytes(part.text, value);
-      filled(value);
+    for (const char c : part.before) {
+      const bool literal = std::exchange(escaped, !escaped && c == '\\' && quote != '\'');
+      if (literal || escaped) continue;
+      if (quote != 0)
+        quote = c == quote ? 0 : quote;
+      else if (c == '\'' || c == '"')
+        quote = c;
     }
+    if (!part.expression.empty() && (quote != 0 || escaped))
+      fail_at_brace(text.source(), part,
+                    "a placeholder within quotes: with shell = true its value brings its own quotes");
   }
 }
 
 }  // namespace
 
 space::Expression parse_expression(const Text& text) { return space::Expression::parse(text.text, text.derived.get()); }
-
-std::size_t closing_brace(const Text& text, std::size_t start) {
-  char quote = 0;
-  for (std::size_t i = start; i < text.text.size(); ++i) {
-    const char c = text.text[i];
-    if (quote != 0 && c == '\\')
-      ++i;
-    else if (quote != 0)
-      quote = c == quote ? 0 : quote;
-    else if (c == '"' || c == '\'')
-      quote = c;
-    else if (c == '}')
-      return i;
-  }
-  fail(text, start - 1, "'{' is not closed (a plain brace is written '{{')");
-}
 
 Location locate(const Text& text, std::size_t column) {
   Location at = text.at;
@@ -214,7 +174,7 @@ CompiledText CompiledText::expression(const Text& text) {
   return compiled;
 }
 
-CompiledText CompiledText::template_text(const Text& text) {
+CompiledText CompiledText::template_text(const Text& text, bool several) {
   CompiledText compiled;
   compiled.source_ = text;
   std::string plain;
@@ -228,9 +188,11 @@ CompiledText CompiledText::template_text(const Text& text) {
     } else if (c == '}') {
       fail(text, i, "'}' without '{' (a plain brace is written '}}')");
     } else if (c == '{') {
-      const std::size_t end = closing_brace(text, i + 1);
-      const Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1), text.escaped, text.derived};
-      compiled.parts_.push_back({std::move(plain), inner, {parse(inner)}});
+      const std::size_t end = closing_brace(text, i);
+      Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1), text.escaped, text.derived};
+      const bool dots = several && inner.text.size() > 3 && inner.text.ends_with("...");
+      if (dots) inner.text.resize(inner.text.size() - 3);
+      compiled.parts_.push_back({std::move(plain), inner, {parse(inner)}, dots});
       plain.clear();
       i = end;
     } else {
@@ -324,9 +286,21 @@ std::vector<Text> split_command(const Text& command, const std::string& remedy) 
   return Splitter(command, remedy).words();
 }
 
-CommandWord::CommandWord(const Text& word) : text_(compiled(word)), several_(several(word).has_value()) {
-  if (several_ && stands_for_place(text_.parts().front()))
-    fail(word, 0, "{" + text_.parts().front().text.text + "} is one word: leave the dots out");
+CommandWord::CommandWord(const Text& word, bool shell) : text_(CompiledText::template_text(word, true)), shell_(shell) {
+  if (const std::size_t zero = word.text.find('\0'); zero != std::string::npos)
+    fail(word, zero, "a zero byte cannot be passed to a program");
+  for (const CompiledText::Part& part : text_.parts()) {
+    const std::string name = part.text.text;
+    if (part.several && shell)
+      fail_at_brace(word, part,
+                    "{" + name +
+                        "...} becomes several words, which does not go with shell = true: write it "
+                        "without the dots, as one word");
+    if (part.several && (text_.parts().size() > 1 || !part.before.empty()))
+      fail_at_brace(word, part, "{" + name + "...} becomes several words: it cannot be a part of one");
+    if (part.several && stands_for_place(part)) fail(word, 0, "{" + name + "} is one word: leave the dots out");
+  }
+  if (shell) refuse_quoted_placeholders(text_);
 }
 
 std::vector<const CompiledText::Part*> CommandWord::expressions() const {
@@ -342,51 +316,24 @@ bool CommandWord::names(std::string_view place) const {
 }
 
 void CommandWord::expand(const space::Lookup& lookup, std::vector<std::string>& to) const {
-  if (several_) {
-    const Text& expression = text_.parts().front().text;
-    const std::string value = space::to_define(evaluate(expression, lookup));
-    refuse_zero_bytes(expression, value);
+  std::string text;
+  for (const CompiledText::Part& part : text_.parts()) {
+    text += device::to_call_text(part.before);
+    if (part.expression.empty()) continue;
+    const std::string& name = part.text.text;
+    if (stands_for_place(part)) {
+      text += !shell_ ? "{" + name + "}" : name == "out" ? "\"$XTUNE_OUT\"" : "\"$XTUNE_TMP\"";
+      continue;
+    }
+    const std::string value = text_for_program(part, lookup);
+    text += device::to_call_text(shell_ ? system::shell_quoted(value) : value);
+    if (!part.several) continue;
     // A value is data: braces in it are not placeholders.
-    for (const Text& word : split_command({device::to_call_text(value), expression.at})) to.push_back(word.text);
+    for (const Text& word : split_command({text, part.text.at})) to.push_back(word.text);
     return;
   }
-  std::string word;
-  each_part(
-      text_, lookup, [&](const std::string& plain) { word += device::to_call_text(plain); },
-      [&](const std::string& place) { word += "{" + place + "}"; },
-      [&](const std::string& value) { word += device::to_call_text(value); });
-  to.push_back(std::move(word));
-}
-
-ShellText::ShellText(const Text& text)
-    : word_(without_dots(text, ", which does not go with shell = true: write it without the dots, as one word")) {
-  // Quotes for the shell: within them a value would not be literal.
-  char quote = 0;
-  const std::string& source = text.text;
-  for (std::size_t i = 0; i < source.size(); ++i) {
-    const char c = source[i];
-    if (c == '\\' && quote != '\'') {
-      ++i;
-    } else if (source.compare(i, 2, "{{") == 0) {
-      ++i;
-    } else if (c == '{') {
-      if (quote != 0) fail(text, i, "a placeholder within quotes: with shell = true its value brings its own quotes");
-      i = behind_braces(text, i) - 1;
-    } else if (quote != 0) {
-      quote = c == quote ? 0 : quote;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    }
-  }
-}
-
-std::string ShellText::expand(const space::Lookup& lookup) const {
-  std::string line;
-  each_part(
-      word_.text(), lookup, [&](const std::string& plain) { line += device::to_call_text(plain); },
-      [&](const std::string& place) { line += place == "out" ? "\"$XTUNE_OUT\"" : "\"$XTUNE_TMP\""; },
-      [&](const std::string& value) { line += device::to_call_text(system::shell_quoted(value)); });
-  return line;
+  if (shell_) to.insert(to.end(), {"/bin/sh", "-c"});
+  to.push_back(std::move(text));
 }
 
 }  // namespace xtune::spec

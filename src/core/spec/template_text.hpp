@@ -26,10 +26,6 @@ struct TextError : Error {
 
 /// The place of a column (counted in bytes from 0) in a text.
 Location locate(const Text& text, std::size_t column);
-/// The brace that closes the expression opened just before start; braces in quotes do not count. Throws TextError at
-/// the opening brace.
-std::size_t closing_brace(const Text& text, std::size_t start);
-
 /// An expression or a template text, parsed once and evaluated many times. Immutable, cheap to copy, safe to share
 /// between threads.
 ///
@@ -38,7 +34,8 @@ std::size_t closing_brace(const Text& text, std::size_t start);
 class CompiledText {
  public:
   static CompiledText expression(const Text& text);
-  static CompiledText template_text(const Text& text);
+  /// several: "{EXPR...}" is allowed.
+  static CompiledText template_text(const Text& text, bool several = false);
 
   const Text& source() const noexcept { return source_; }
   /// The expressions in it; a part's text and location are those of the expression.
@@ -46,6 +43,7 @@ class CompiledText {
     std::string before;  ///< plain text before the expression, or after the last one
     Text text;
     std::vector<space::Expression> expression;  ///< one, or none in the last part of a template
+    bool several = false;                       ///< it is written {EXPR...}
   };
   const std::vector<Part>& parts() const noexcept { return parts_; }
   /// The names that its expressions use.
@@ -88,13 +86,15 @@ space::Lookup lookup_names(const Bindings& problem, const Bindings& device_facts
 std::vector<Text> split_command(const Text& command, const std::string& remedy = {});
 
 /// A word of a command: a template text in which "{out}" and "{tmp}" stay, or "{EXPR...}", the one form that becomes
-/// any number of words: those of the value, as split_command splits it.
+/// any number of words: those of the value, as split_command splits it. With `shell`, a text for /bin/sh -c, in which
+/// each value is put into single quotes, and {out} and {tmp} become variables with these places.
 class CommandWord {
  public:
-  /// Throws TextError.
-  explicit CommandWord(const Text& word);
+  /// Throws TextError; for a shell's text also for a placeholder within quotes.
+  explicit CommandWord(const Text& word, bool shell = false);
 
-  /// Appends call texts (core/device/program_call.hpp). Throws TextError if an expression has no value.
+  /// Appends call texts (core/device/program_call.hpp); for a shell's text its whole call. Throws TextError if an
+  /// expression has no value.
   void expand(const space::Lookup& lookup, std::vector<std::string>& to) const;
   const CompiledText& text() const noexcept { return text_; }
   /// The parts with an expression other than out and tmp.
@@ -103,20 +103,7 @@ class CommandWord {
 
  private:
   CompiledText text_;
-  bool several_ = false;
-};
-
-/// A text for /bin/sh -c: each value is put into single quotes, and {out} and {tmp} become variables with these places.
-class ShellText {
- public:
-  /// Throws TextError, also for a placeholder within quotes.
-  explicit ShellText(const Text& text);
-  /// Returns a call text. Throws TextError.
-  std::string expand(const space::Lookup& lookup) const;
-  const CommandWord& word() const noexcept { return word_; }
-
- private:
-  CommandWord word_;
+  bool shell_ = false;
 };
 
 /// Whether the expression is the name of a place in call texts.

@@ -254,7 +254,7 @@ std::string warning_of_unknown_sources(const spec::Spec& spec) {
   std::vector<std::string> words{spec.process->build.program()};
   if (spec.process->build.shell) {
     std::string text;
-    for (const spec::CompiledText::Part& part : spec.process->build.shell->word().text().parts()) text += part.before;
+    for (const spec::CompiledText::Part& part : spec.process->build.words.front().text().parts()) text += part.before;
     words = system::shell_words(text);
   }
   const auto tool = std::find_if(words.begin(), words.end(), build::is_build_tool);

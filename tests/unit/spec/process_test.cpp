@@ -118,13 +118,15 @@ TEST_CASE("{X...} is the one placeholder that becomes several words, or none") {
 
 TEST_CASE("a shell's text gets values in quotes, and places as variables") {
   const Bindings names{{"X", std::string("a'b $(c)")}};
-  CHECK(ShellText({"prog {X} > {tmp}/log; {out}", {}}).expand(lookup_in(names)) ==
-        R"(prog 'a'\''b $(c)' > "$XTUNE_TMP"/log; "$XTUNE_OUT")");
-  for (const char* text : {"echo \"{X}\"", "echo '{X}'", "echo \"a 'b' {X}\""}) {
+  Words words;
+  CommandWord({"prog {X} > {tmp}/log; {out}", {}}, true).expand(lookup_in(names), words);
+  CHECK(words == Words{"/bin/sh", "-c", R"(prog 'a'\''b $(c)' > "$XTUNE_TMP"/log; "$XTUNE_OUT")"});
+  for (const char* text : {"echo \"{X}\"", "echo '{X}'", "echo \"a 'b' {X}\"", "echo \\{X}", "echo \"\\\"{X}"}) {
     CAPTURE(text);
-    CHECK_THROWS_WITH_AS(ShellText({text, {}}), doctest::Contains("a placeholder within quotes"), TextError);
+    CHECK_THROWS_WITH_AS(CommandWord({text, {}}, true), doctest::Contains("a placeholder within quotes"), TextError);
   }
-  CHECK_NOTHROW(ShellText({"echo \"it's\" {X} 'a' \\\" {X}", {}}));
+  CHECK_THROWS_WITH_AS(CommandWord({"echo {X...}", {}}, true), doctest::Contains("does not go with shell"), TextError);
+  CHECK_NOTHROW(CommandWord({"echo \"it's\" {X} 'a' \\\" {X} \\\\{X}", {}}, true));
 }
 
 TEST_CASE("outputs are paths relative to the commands' directory, of files that need not exist") {
