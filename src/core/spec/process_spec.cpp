@@ -57,7 +57,7 @@ std::vector<CommandWord> read_command_words(const Reader& reader, const TomlNode
 /// A shell would set a variable; without a shell it would be the program's name.
 void refuse_assignment(const Reader& reader, const Text& word, const std::string& what, const char* variables) {
   const std::size_t equals = word.text.find('=');
-  if (equals == std::string::npos || !identifier_complaint(word.text.substr(0, equals)).empty()) return;
+  if (equals == std::string::npos || !identifier_complaint(word.text.substr(0, equals), false).empty()) return;
   reader.document.fail(word.at, what + " begins with '" + word.text +
                                     "', which would be the program: set variables with " + variables + " = { " +
                                     word.text.substr(0, equals) + " = \"" + word.text.substr(equals + 1) + "\" }");
@@ -185,9 +185,6 @@ void read_process_metrics(const Reader& reader, const TomlNode& metrics, Process
     reader.check_identifier(node.key_at, name, "metric");
     if (names_input(reader.spec, name))
       reader.fail(node.key_at, "'" + name + "' is both a metric and a parameter or a name of [problem]: rename one");
-    const auto& quantities = quantity_names();
-    if (std::find(quantities.begin(), quantities.end(), name) != quantities.end())
-      reader.fail(node.key_at, "'" + name + "' is a quantity that xtune measures: choose another name");
     spec.metrics.push_back(read_metric(node, "process.metrics." + name));
     spec.metrics.back().name = name;
     spec.metrics_at.push_back(reader.document.at(node.key_at));

@@ -54,11 +54,13 @@ void read_recording(const Reader& reader, const TomlNode& node, KernelSpec& spec
 constexpr std::string_view keywords =
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
     "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
-    "default "
-    "delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int long "
-    "mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register requires "
-    "return short signed sizeof static static_assert static_cast struct switch template this thread_local throw true "
-    "try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq";
+    "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int "
+    "long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this "
+    "thread_local throw true "
+    "try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq "
+    // [cpp.predefined] and [cpp.cond]: names that no macro may have.
+    "defined __has_include __has_cpp_attribute __cplusplus __FILE__ __LINE__ __DATE__ __TIME__ __VA_ARGS__ __VA_OPT__";
 
 // CUDA C++ Programming Guide, "Built-in Variables" and "Built-in Vector Types"; HIP has the same. x, y and z are the
 // members of each of them.
@@ -67,7 +69,7 @@ constexpr std::string_view builtins = "threadIdx blockIdx blockDim gridDim warpS
 // CUDA C++ Programming Guide, "Execution Space Specifiers" and the memory space specifiers.
 constexpr std::string_view specifiers =
     "__global__ __device__ __host__ __shared__ __constant__ __managed__ __launch_bounds__ __restrict__ __noinline__ "
-    "__forceinline__ __syncthreads";
+    "__forceinline__ __grid_constant__ __cluster_dims__ __align__ __syncthreads __CUDA_ARCH__ __CUDACC__";
 
 bool contains(std::string_view words, std::string_view name) {
   const std::vector<std::string> list = base::split(words, ' ');
@@ -128,7 +130,7 @@ void read_defines(const Reader& reader, const TomlNode& defines, KernelSpec& spe
   for (const auto& [key, node] : defines.entries) {
     if (base::find_named(reader.spec.parameters, key))
       reader.fail(node.key_at, "kernel.defines: '" + key + "' is a parameter, which is already defined");
-    reader.check_identifier(node.key_at, key, "define");
+    reader.check_identifier(node.key_at, key, "define", false);
     refuse_control_characters(reader, node, key);
   }
 }
@@ -383,7 +385,7 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   const TomlNode* const name = item.find("name");
   if (name == nullptr) reader.fail(item.at, "[[args]] has no name");
   arg.name = reader.text(*name, "name");
-  reader.check_identifier(name->at, arg.name, "argument");
+  reader.check_identifier(name->at, arg.name, "argument", false);
   if (const ArgSpec* earlier = base::find_named(reader.spec.args, arg.name))
     reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier->at.line));
   if (arg.kind == ArgKind::tensor_map) return read_tensor_map(reader, item, arg), arg;

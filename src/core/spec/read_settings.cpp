@@ -287,9 +287,7 @@ void read_objective(Reader& reader) {
   objective_section.read_toml(reader, *node, "", spec);
   for (const auto& [key, value] : node->entries) {
     if (key != "minimize" && key != "maximize") continue;
-    const bool several = value.is_array();
-    for (Text& text : several ? reader.expressions(value, key) : std::vector<Text>{reader.expression(value, key)})
-      spec.goals.push_back({std::move(text), key == "maximize"});
+    for (Text& text : reader.expressions(value, key)) spec.goals.push_back({std::move(text), key == "maximize"});
   }
   if (spec.goals.size() > 2)
     reader.fail(node->at, "[objective] has " + std::to_string(spec.goals.size()) +
@@ -345,6 +343,8 @@ void read_metrics(Reader& reader) {
     };
     if (std::find(reported.begin(), reported.end(), name) != reported.end()) refuse("is in [process.metrics] as well");
     if (name == "time_ms" || name == "time_s") refuse("would stand beside the measured time of that name");
+    if (std::ranges::find(quantity_names(), name) != quantity_names().end())
+      refuse("is a quantity that xtune measures");
     if (names_input(reader.spec, name)) refuse("is a parameter or a name of [problem] as well");
     reader.spec.metrics.push_back({name, std::move(text)});
   }

@@ -1,5 +1,8 @@
 // [problem], [[cases]], [derived] and [space]: names, parameters with their values, and the texts of constraints.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -145,6 +148,14 @@ std::vector<Value> integer_steps(const Reader& reader, const TomlNode& node, con
   return values;
 }
 
+/// Decimal places of the shortest text of a number.
+int places_of(double number) {
+  char buffer[40];
+  const std::string text(buffer, std::to_chars(buffer, std::end(buffer), number, std::chars_format::scientific).ptr);
+  const std::size_t exponent = text.find('e'), point = std::min(text.find('.'), exponent - 1);
+  return static_cast<int>(exponent - point - 1) - std::stoi(text.substr(exponent + 1));
+}
+
 std::vector<Value> float_steps(const Reader& reader, const TomlNode& node, const std::string& name) {
   constexpr double lowest = std::numeric_limits<double>::lowest();
   if (node.find("step") == nullptr) reader.fail(node.at, name + " is a range of floats: it needs a step");
@@ -154,9 +165,14 @@ std::vector<Value> float_steps(const Reader& reader, const TomlNode& node, const
   if (min > max) return {};
   const double count = std::floor((max - min) / step * (1 + 1e-12)) + 1;  // 0.3 is three steps of 0.1, despite rounding
   if (!(count <= static_cast<double>(max_values))) reader.fail(node.at, name + " has more than 1000000 values");
+  // The values are those that people write: 0.3, not 3 * 0.1, which is 0.30000000000000004.
+  const int places = std::max({places_of(min), places_of(step), 0});
   std::vector<Value> values;
   for (int i = 0; i < static_cast<int>(count); ++i) {
-    values.emplace_back(min + i * step);
+    const std::string text = fmt::format("{:.{}f}", min + i * step, places);
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    values.emplace_back(value + 0.0);  // no -0.0
     if (i > 0 && values[static_cast<std::size_t>(i)] == values[static_cast<std::size_t>(i) - 1])
       reader.fail(node.at, name + ".step is too small for floats of this size");
   }

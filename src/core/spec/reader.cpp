@@ -114,8 +114,9 @@ Text Reader::expression(const TomlNode& node, const std::string& what) const {
 }
 
 std::vector<Text> Reader::expressions(const TomlNode& node, const std::string& what) const {
+  if (!node.is_array()) return {expression(node, what)};
   std::vector<Text> texts;
-  for (const TomlNode& item : array(node, what).items) texts.push_back(expression(item, what));
+  for (const TomlNode& item : node.items) texts.push_back(expression(item, what));
   return texts;
 }
 
@@ -151,8 +152,9 @@ std::size_t Reader::choice(const TomlNode& node, const std::string& what, const 
   fail(node.at, what + ": unknown word '" + word + "'" + base::did_you_mean(word, words) + "; one of " + joined(words));
 }
 
-void Reader::check_identifier(Position at, const std::string& name, const std::string& what) const {
-  const std::string complaint = identifier_complaint(name);
+void Reader::check_identifier(Position at, const std::string& name, const std::string& what,
+                              bool in_expressions) const {
+  const std::string complaint = identifier_complaint(name, in_expressions);
   if (!complaint.empty()) document.complain(at, what + " '" + name + "' " + complaint);
 }
 
@@ -166,15 +168,19 @@ std::vector<Text> read_words(const Reader& reader, const TomlNode& node, const s
   return words;
 }
 
-std::string identifier_complaint(const std::string& name) {
+std::string identifier_complaint(const std::string& name, bool in_expressions) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const bool valid = !name.empty() && letter(name.front()) &&
                      std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
   if (!valid) return "is not a C identifier: letters, digits and _, not starting with a digit";
-  const std::vector<std::string> reserved{"and",   "or",   "not",   "in",     "if",     "else",   "true",
-                                          "false", "True", "False", "device", "time_s", "time_ms"};
-  if (std::find(reserved.begin(), reserved.end(), name) == reserved.end()) return "";
-  return "has its own meaning in expressions: choose another name";
+  const auto is_among = [&](const std::vector<std::string>& names) {
+    return in_expressions && std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (is_among(
+          {"and", "or", "not", "in", "if", "else", "true", "false", "True", "False", "device", "time_s", "time_ms"}))
+    return "has its own meaning in expressions: choose another name";
+  // An objective with this goal would get the other value.
+  return is_among(quantity_names()) ? "is a quantity that xtune measures: choose another name" : "";
 }
 
 }  // namespace xtune::spec

@@ -48,6 +48,7 @@ struct Reader {
   Value scalar(const TomlNode& node, const std::string& what) const;
   /// A string, or the text of a number or boolean.
   Text expression(const TomlNode& node, const std::string& what) const;
+  /// A list of expressions, or a single one.
   std::vector<Text> expressions(const TomlNode& node, const std::string& what) const;
   /// A table of names to texts.
   std::vector<std::pair<std::string, Text>> named_texts(const TomlNode& node, const std::string& what) const;
@@ -61,12 +62,13 @@ struct Reader {
     return static_cast<Enum>(choice(node, what, {words.words.begin(), words.words.end()}));
   }
   /// Complains if identifier_complaint is not empty.
-  void check_identifier(Position at, const std::string& name, const std::string& what) const;
+  void check_identifier(Position at, const std::string& name, const std::string& what,
+                        bool in_expressions = true) const;
 };
 
-/// Why a spec cannot use the name, to follow "parameter 'x' ": it is not a C identifier, or the expression language
-/// reserves it. Empty: it can.
-std::string identifier_complaint(const std::string& name);
+/// Why a spec cannot use the name, to follow "parameter 'x' ": it is not a C identifier, or it has a meaning where
+/// expressions use the name. Empty: it can.
+std::string identifier_complaint(const std::string& name, bool in_expressions = true);
 /// Whether it is a parameter or a name of [problem]. For what is read after both.
 bool names_input(const Spec& spec, const std::string& name);
 

@@ -122,7 +122,7 @@ struct Choice {
 /// Extents in x, y and z; a single one is x.
 struct Extents {
   static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::vector<Text>& value) {
-    value = node.is_array() ? reader.expressions(node, what) : std::vector<Text>{reader.expression(node, what)};
+    value = reader.expressions(node, what);
     if (value.empty() || value.size() > 3)
       reader.fail(node.at, what + " needs 1 to 3 entries, for x, y and z, got " + std::to_string(value.size()));
   }

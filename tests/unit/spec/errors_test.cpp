@@ -63,7 +63,7 @@ TEST_CASE("errors for wrong types name the expected and the given type") {
   refused("rtol = 1e-2", "rtol = true", "true", "rtol: expected a number, got a boolean");
   refused("BLOCK_M = [64, 128]", "BLOCK_M = 64", "64\n",
           "BLOCK_M: expected an array of values or a table { min, max }, got an integer");
-  refused("shape = [\"M\", \"N\"]", "shape = \"N\"", "\"N\"", "shape: expected an array, got a string");
+  refused("shape = [\"M\", \"N\"]", "shape = { N = 1 }", "{ N", "shape: expected a string or a number, got a table");
   CHECK(parse(edited("grid = [\"ceildiv(N, BLOCK_N)\", \"ceildiv(M, BLOCK_M)\"]", "grid = \"N\"")).launch.grid.size() ==
         1);
   refused("compile_time = false", "compile_time = 0", "0 }",
@@ -191,6 +191,10 @@ TEST_CASE("the space: empty, duplicate and mixed values, ranges, names") {
           "'M' is a parameter and a name of [problem]");
   refused("LAYOUT =", "\"LAY-OUT\" =", "\"LAY-OUT\"", "'LAY-OUT' is not a C identifier");
   refused("LAYOUT =", "and =", "and =", "has its own meaning");
+  for (const char* quantity : {"registers", "energy_j", "repeatable", "shared_bytes", "spilled_bytes"})
+    refused("LAYOUT =", std::string(quantity) + " =", std::string(quantity) + " =",
+            std::string("parameter '") + quantity + "' is a quantity that xtune measures");
+  refused("ALPHA =", "registers =", "registers =", "problem name 'registers' is a quantity that xtune measures");
   refused("HALF =", "MAXREG =", "MAXREG = \"{BL", "'MAXREG' is a parameter");
 }
 
@@ -381,7 +385,7 @@ TEST_CASE("a misspelt form of a reference is named, with the nearest") {
 }
 
 TEST_CASE("parameters whose macros would break every kernel are refused where they stand") {
-  for (const char* word : {"float", "template", "int", "x"})
+  for (const char* word : {"float", "template", "int", "x", "reinterpret_cast", "defined", "__LINE__"})
     refused("LAYOUT =", std::string(word) + " =", std::string(word) + " = [\"row",
             std::string("the parameter '") + word + "' is ");
   refused("LAYOUT =", "threadIdx =", "threadIdx", "is a built-in name of CUDA and HIP, and -D threadIdx=... would");

@@ -159,6 +159,13 @@ TEST_CASE("ranges and values") {
       integers(with_params("A = { min = 1, max = 9223372036854775807, scale = \"pow2\" }").parameters[0]);
   CHECK(powers.size() == 63);
   CHECK(with_params("A = { min = 0.0, max = 0.3, step = 0.1 }").parameters[0].values.size() == 4);
+  const auto floats = [](const std::string& range) { return with_params("A = " + range).parameters[0].values; };
+  CHECK(floats("{ min = 0, max = 1, step = 0.1 }") ==
+        std::vector<Value>{0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0});
+  CHECK(floats("{ min = -0.3, max = 0.3, step = 0.1 }") == std::vector<Value>{-0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3});
+  CHECK(floats("{ min = 1e-7, max = 3e-7, step = 1e-7 }") == std::vector<Value>{1e-7, 2e-7, 3e-7});
+  CHECK(floats("{ min = 1.05, max = 1.2, step = 0.05 }") == std::vector<Value>{1.05, 1.1, 1.15, 1.2});
+  CHECK(floats("{ min = 1e20, max = 3e20, step = 1e20 }") == std::vector<Value>{1e20, 2e20, 3e20});
   CHECK(with_params("A = { min = 0, max = 1, step = 0.5 }").parameters[0].values == std::vector<Value>{0.0, 0.5, 1.0});
   CHECK(with_params("A = [true, false]").parameters[0].values == std::vector<Value>{true, false});
 }
