@@ -10,10 +10,10 @@
 
 #include "api/results.hpp"
 #include "base/hash.hpp"
-#include "base/json_fields.hpp"
 #include "base/json_text.hpp"
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/space/bindings_form.hpp"
 #include "core/store/record.hpp"
 #include "system/files.hpp"
 #include "system/trust.hpp"
@@ -52,10 +52,7 @@ void check_seal(const Json& json, const std::string& name) {
 }
 
 namespace fields = base::fields;
-using fields::optional, fields::required;
-
-constexpr auto bindings_form =
-    fields::Through{[](const Bindings& bindings) { return store::to_json(bindings); }, store::bindings_from_json};
+using fields::optional, fields::required, space::bindings_form;
 
 struct TimingForm {
   static void write(Ordered& json, const Timing& timing) {

@@ -9,11 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "base/json_fields.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
-#include "core/store/record.hpp"
+#include "core/space/bindings_form.hpp"
 #include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
@@ -25,10 +24,8 @@ namespace {
 constexpr int schema = 1;
 
 namespace fields = base::fields;
-using fields::always, fields::optional, fields::required;
+using fields::always, fields::optional, fields::required, space::bindings_form;
 
-constexpr auto bindings_form =
-    fields::Through{[](const Bindings& bindings) { return store::to_json(bindings); }, store::bindings_from_json};
 constexpr fields::Through best_time_form{[](const std::optional<double>& time_ms) { return *time_ms; },
                                          [](const nlohmann::json& json) { return json.get<double>(); }};
 constexpr auto has_best = [](const WorkProgress& work) { return work.best_ms.has_value(); };

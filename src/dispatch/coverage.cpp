@@ -15,12 +15,10 @@
 #include <set>
 #include <tuple>
 
-#include "base/json_fields.hpp"
 #include "base/text.hpp"
-#include "core/space/value.hpp"
+#include "core/space/bindings_form.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/suite.hpp"
-#include "core/store/record.hpp"
 #include "system/clock.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
@@ -62,8 +60,7 @@ struct Line : CoveredProblem {
 };
 
 namespace fields = base::fields;
-constexpr fields::Through bindings_form{[](const Bindings& value) { return store::to_json(value); },
-                                        store::bindings_from_json};
+using space::bindings_form;
 constexpr auto has_measurement = [](const Line& line) { return !line.measured_for.empty(); };
 
 std::optional<Choice::Kind> kind_named(const std::string& word) {

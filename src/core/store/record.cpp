@@ -10,10 +10,10 @@
 #include <random>
 
 #include "base/hash.hpp"
-#include "base/json_fields.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
+#include "core/space/bindings_form.hpp"
 #include "core/store/lookup.hpp"
 #include "xtune/error.hpp"
 
@@ -73,7 +73,7 @@ struct ReportedForm {
 
 constexpr auto json_of = [](const auto& value) { return to_json(value); };
 constexpr auto usage_json_of = [](const build::ResourceUsage& usage) { return build::to_json(usage); };
-constexpr auto bindings_form = fields::Through{json_of, bindings_from_json};
+using space::bindings_form;
 constexpr fields::Through outcome_form{[](Outcome outcome) { return to_string(outcome); },
                                        [](const Json& json) {
                                          const auto& word = json.get_ref<const std::string&>();
