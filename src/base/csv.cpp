@@ -1,6 +1,8 @@
 // Flattens objects into columns.
 #include "base/csv.hpp"
 
+#include <re2/re2.h>
+
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -16,9 +18,18 @@ std::string field(const std::string& text) {
   return text.find_first_of(",\"\r\n") == std::string::npos ? text : csv_quoted(text);
 }
 
+/// Text that a spreadsheet would run as a formula gets an apostrophe in front, which makes it text: what begins with a
+/// sign (the full-width ones too), a tab or a line end, and is not a number (OWASP, "CSV Injection").
+std::string inert(std::string text) {
+  static const RE2 formula("[=+@\\t\\r\\n-]|＝|＋|－|＠"),
+      number("[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?");
+  re2::StringPiece rest = text;
+  return RE2::Consume(&rest, formula) && !RE2::FullMatch(text, number) ? "'" + text : text;
+}
+
 std::string cell_text(const Json& value) {
   if (value.is_null()) return "";
-  if (value.is_string()) return printable_lines(value.get<std::string>());
+  if (value.is_string()) return inert(printable_lines(value.get<std::string>()));
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -31,7 +42,7 @@ class CsvColumns {
 
   std::string text() const {
     std::string text;
-    for (std::size_t i = 0; i < names_.size(); ++i) text += (i ? "," : "") + field(names_[i]);
+    for (std::size_t i = 0; i < names_.size(); ++i) text += (i ? "," : "") + field(inert(names_[i]));
     if (!names_.empty()) text += "\n";
     for (const auto& row : cells_) {
       for (std::size_t i = 0; i < names_.size(); ++i) {
