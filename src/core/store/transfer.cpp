@@ -128,12 +128,14 @@ std::optional<std::uint64_t> number_at(std::string_view text) {
 
 std::string with_slash(const std::string& place) { return place.ends_with('/') ? place : place + "/"; }
 
+/// With --protect-args, so that the shell of the other machine does not expand the path.
 class Rsync final : public Remote {
  public:
   explicit Rsync(const std::string& place) : place_(with_slash(place)) {}
 
   RemoteListing list() override {
-    std::vector<std::string> argv{"rsync", "--recursive", "--list-only", "--no-human-readable", "--exclude=.*"};
+    std::vector<std::string> argv{"rsync",       "--protect-args",      "--recursive",
+                                  "--list-only", "--no-human-readable", "--exclude=.*"};
     for (const char* part : store_parts)  // itself, if it is a link
       argv.insert(argv.end(), {fmt::format("--include=/{}", part), fmt::format("--include=/{}/***", part)});
     argv.insert(argv.end(), {"--exclude=*", "--", place_});
@@ -182,7 +184,11 @@ class Rsync final : public Remote {
             const std::vector<std::string>& more) const {
     if (files.empty()) return;
     const NameList names(files);
-    std::vector<std::string> argv{"rsync", "--times", "--omit-dir-times", "--partial-dir=.xtune-partial",
+    std::vector<std::string> argv{"rsync",
+                                  "--protect-args",
+                                  "--times",
+                                  "--omit-dir-times",
+                                  "--partial-dir=.xtune-partial",
                                   "--files-from=" + names.path()};
     argv.insert(argv.end(), more.begin(), more.end());
     argv.insert(argv.end(), {"--", from, to});

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
 
 #include "core/store/layout.hpp"
 #include "fakes/environment_variable.hpp"
@@ -240,6 +242,23 @@ TEST_CASE("hosts are reached by ssh, and its errors are shown") {
   CHECK(store::pull_store(places.other, place, *store::open_remote(place, Via::automatic), false).merge.records == 1);
   CHECK_THROWS_WITH_AS(store::push_store(places.here, *store::open_remote("moon:/x", Via::automatic), false),
                        doctest::Contains("no route to moon"), Error);
+}
+
+TEST_CASE("rsync keeps the other machine's shell from expanding the path") {
+  const std::string rsync = system::find_program("rsync");
+  if (!is_installed("rsync")) return;
+  Places places;
+  places.record("a");
+  const fs::path programs = places.folder.path() / "programs", calls = places.folder.path() / "calls";
+  fs::create_directories(programs);
+  write_text(programs / "rsync", "#!/bin/sh\necho \"$*\" >> '" + calls.string() + "'\nexec '" + rsync + "' \"$@\"\n");
+  fs::permissions(programs / "rsync", fs::perms::owner_all);
+  const Variable path("PATH", programs.string() + ":" + std::getenv("PATH"));
+  places.push(places.here);
+  std::istringstream lines(system::read_file(calls));
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) CHECK(line.starts_with("--protect-args "));
+  CHECK(count >= 2);
 }
 
 TEST_CASE("rclone copies as rsync does") {
