@@ -1,6 +1,8 @@
 // The xtune program: parses the command line, runs one command, turns errors into messages and exit codes.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -24,6 +26,12 @@ void open_standard_streams() {
 void let_owner_use_own_files() {
   const mode_t mask = umask(S_IRWXG | S_IRWXO);
   umask(mask & ~mode_t{S_IRWXU});
+}
+
+/// Whether standard output is a pipe whose reader has gone, as `head` does when it has its lines.
+bool reader_is_gone() {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 using namespace xtune;
@@ -109,6 +117,7 @@ int run_program(int argc, char** argv) {
     cli::tell("xtune: {}\n", error.what());
     return report(to_string(error.kind()), error.what(), cli::exit_code_of(error.kind()), argc, argv);
   } catch (const std::exception& error) {
+    if (std::ferror(stdout)) return cli::own_failure;  // which main() reports
     cli::tell("xtune: {}\n", error.what());
     return report("internal", error.what(), cli::own_failure, argc, argv);
   }
@@ -127,6 +136,10 @@ int main(int argc, char** argv) {
     const int code = run_program(argc, argv);
     // A failure of an earlier flush is visible only in the stream's state.
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      if (reader_is_gone()) {  // end as other filters do then: without a message
+        std::signal(SIGPIPE, SIG_DFL);
+        std::raise(SIGPIPE);
+      }
       cli::tell("xtune: standard output cannot be written\n");
       return xtune::cli::own_failure;
     }

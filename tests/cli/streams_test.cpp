@@ -67,6 +67,21 @@ TEST_CASE("Results that cannot be written are an error, as text and as JSON") {
   }
 }
 
+TEST_CASE("Output whose reader has gone ends quietly, as that of other filters") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  for (const std::string command : {"store export", "store export --format csv", "store ls", "help"}) {
+    CAPTURE(command);
+    const CommandResult result =
+        cli.command({"/bin/sh", "-c",
+                     "rm -f \"$1\"; mkfifo \"$1\"; : <\"$1\" & exec 3>\"$1\"; wait; exec \"$0\" " + command + " >&3",
+                     XTUNE_PROGRAM, cli.path("pipe")});
+    CHECK(result.stderr_text.empty());
+    CHECK(result.signal == SIGPIPE);
+  }
+}
+
 TEST_CASE("A log that cannot be written costs one warning that names it") {
   const Cli cli;
   const CommandResult run = cli.run(cli.copy_spec("[1, 2]"), {"--log", "/dev/full"});
