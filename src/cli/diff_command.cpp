@@ -45,6 +45,12 @@ std::vector<store::Record> records_of_file(const std::string& path, const store:
     records = store::records_of_result(json, path);
   } else {
     store::RecordSet set = store::parse_records(base::printable(path), text);
+    if (set.records.empty() && json.is_discarded())
+      throw bad_argument(
+          "{}: it has no results (found neither JSON nor a line of a record). Name the directory of a store, a record "
+          "file (.jsonl), or a file with what `xtune run --format json` printed; a store's results of one kernel are "
+          "`xtune diff STORE --kernel NAME`",
+          base::printable(path));
     tell_warnings(set.warnings);
     records = std::move(set.records);
   }

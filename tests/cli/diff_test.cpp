@@ -91,7 +91,13 @@ TEST_CASE("what diff refuses") {
   const CommandResult other = cli.xtune({"diff", a, cli.write("c.json", "{\"kernel\": \"k\"}")});
   CHECK(other.exit_code == 2);
   CHECK(has(other.stderr_text, "c.json: no result of `xtune run --format json`"));
-  CHECK(cli.xtune({"diff", a, cli.write("d.txt", "neither\n")}).exit_code == 3);
+  for (const std::string& file : {cli.write("d.txt", "neither\n"), cli.copy_spec()}) {
+    const CommandResult foreign = cli.xtune({"diff", file});
+    CHECK(foreign.exit_code == 2);
+    CHECK(has(foreign.stderr_text, file + ": it has no results"));
+    CHECK(has(foreign.stderr_text, "xtune diff STORE --kernel NAME"));
+    CHECK_FALSE(has(foreign.stderr_text, "not JSON"));
+  }
   CHECK(cli.xtune({"diff", a, a, "--kernel", "other"}).exit_code == 3);
   CHECK(cli.xtune({"diff", a, a, "-D", "N=5"}).exit_code == 3);
   CHECK(cli.xtune({"diff", a, a, "-D", "N=4"}).exit_code == 0);
