@@ -74,15 +74,15 @@ void require_compiled(const system::CommandResult& result, const std::string& ea
   // The drivers of gcc and clang survive a crash of the compiler itself and report it.
   if (result.signal != 0 || log.find("internal compiler error") != std::string::npos ||
       log.find("PLEASE submit a bug report") != std::string::npos)
-    throw build::CandidateFailure(
-        Outcome::crashed,
-        fmt::format("{} crashed on {}: {}", compiler, request.source_name,
-                    result.signal != 0 ? system::describe_exit(0, result.signal) : build::first_error(log)),
-        log);
+    throw build::CandidateFailure(Outcome::crashed,
+                                  fmt::format("{} crashed on {}: {}", compiler, request.source_name,
+                                              result.signal != 0 ? system::describe_exit(0, result.signal)
+                                                                 : build::first_error_or_first_line(log)),
+                                  log);
   if (result.ok())
     throw build::CandidateFailure(Outcome::compile_failed,
                                   fmt::format("{} is too large once its includes are read", request.source_name), log);
-  const std::string error = build::first_error(log);
+  const std::string error = build::first_error_or_first_line(log);
   throw build::CandidateFailure(Outcome::compile_failed,
                                 error.empty() ? fmt::format("{} failed without a message ({})", compiler,
                                                             system::describe_exit(result.exit_code, result.signal))

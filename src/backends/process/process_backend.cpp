@@ -72,10 +72,11 @@ class ProcessToolchain final : public build::Toolchain {
       throw build::CandidateFailure(
           Outcome::crashed,
           fmt::format("{} crashed: {}", program,
-                      end.signal != 0 ? system::describe_exit(0, end.signal) : build::first_error(log)),
+                      end.signal != 0 ? system::describe_exit(0, end.signal) : build::first_error_or_first_line(log)),
           log);
-    throw build::CandidateFailure(Outcome::compile_failed,
-                                  "the build " + system::describe_end(end.exit_code, 0, build::first_error(log)), log);
+    throw build::CandidateFailure(
+        Outcome::compile_failed,
+        "the build " + system::describe_end(end.exit_code, 0, build::first_error_or_first_line(log)), log);
   }
 
   /// Earlier versions reported "left an empty file at {out}", also if a disk was full

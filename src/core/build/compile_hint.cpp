@@ -378,7 +378,7 @@ std::string error_in_header(const std::string& message, std::string_view log, co
   return message.substr(begin) + (place.empty() ? "" : " (from " + base::printable(place, 300) + ")");
 }
 
-std::string first_error(const std::string& log) {
+std::string first_error_or_first_line(const std::string& log) {
   // GNU as writes "Error: " in its lines, below a heading "k.cu: Assembler messages:".
   const std::size_t at = std::min(log.find("error:"), log.find(": Error: "));
   if (at != std::string::npos) return base::printable(line_at(log, at), 300);

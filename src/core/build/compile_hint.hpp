@@ -23,7 +23,7 @@ using Compile = std::function<Artifact(const CompileRequest&)>;
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile);
 
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
-std::string first_error(const std::string& log);
+std::string first_error_or_first_line(const std::string& log);
 
 /// The message of an error in a header of xtune, which begins with a path in `directory`: without the directory, and
 /// with the line of the source that the log names for the error: "xtune/hopper.cuh:48:35: error: ... (from k.cu:9:30)".

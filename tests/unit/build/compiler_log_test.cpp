@@ -194,11 +194,13 @@ TEST_CASE("A directory that allows no programs is named, with the variable to se
 }
 
 TEST_CASE("The first error is the assembler's own, not the heading above it") {
-  CHECK(xtune::build::first_error("c.cu: Assembler messages:\nc.cu:3: Error: no such instruction: `bogus'\n") ==
+  CHECK(xtune::build::first_error_or_first_line(
+            "c.cu: Assembler messages:\nc.cu:3: Error: no such instruction: `bogus'\n") ==
         "c.cu:3: Error: no such instruction: `bogus'");
-  CHECK(xtune::build::first_error("k.cu: In function 'f':\nk.cu:7:2: error: expected ';'\nk.cu:9: Error: later\n") ==
+  CHECK(xtune::build::first_error_or_first_line(
+            "k.cu: In function 'f':\nk.cu:7:2: error: expected ';'\nk.cu:9: Error: later\n") ==
         "k.cu:7:2: error: expected ';'");
-  CHECK(xtune::build::first_error("\nno such words\nat all\n") == "no such words");
+  CHECK(xtune::build::first_error_or_first_line("\nno such words\nat all\n") == "no such words");
 }
 
 TEST_CASE("Under a limit of the user's, a tool's death or unexplained failure is not the source's for certain") {
