@@ -249,6 +249,21 @@ std::optional<store::Record> StoredResults::take_full(const store::KeyDigest& ke
   return record;
 }
 
+std::optional<store::Record> StoredResults::failed_compile(const std::vector<std::string>& artifact_keys) {
+  if (run_.options.fresh || !run_.measures()) return std::nullopt;
+  if (!failed_) {
+    failed_.emplace();
+    records_.each_row([this](const Row& row) {
+      if (row.config->outcome == Outcome::compile_failed) failed_->insert_or_assign(row.config->artifact_key, row);
+    });
+  }
+  for (const std::string& key : artifact_keys)
+    if (const auto found = failed_->find(store::KeyDigest(key)); found != failed_->end())
+      if (auto record = read_row(found->second, run_.observer); record && !store::is_stored_shortage(*record))
+        return record;
+  return std::nullopt;
+}
+
 /// Reads the whole records among which the rivals are.
 std::vector<const store::Record*> StoredResults::read_rivals(double reach) {
   std::vector<const store::Record*> others;

@@ -49,6 +49,9 @@ class StoredResults {
   /// The answer for the key of a configuration, by its index; returned once. A record whose configuration does not
   /// match its key is damaged: it is not used, and a warning reports it.
   std::optional<Answer> take(const store::KeyDigest& key, std::uint64_t index);
+  /// A record of any problem whose compile of one of these artifacts failed, since a binary of any problem counts, too;
+  /// nullopt: none, or the run is a fresh one.
+  std::optional<store::Record> failed_compile(const std::vector<std::string>& artifact_keys);
   /// Another process's full measurement of a configuration that was pruned before; returned once.
   std::optional<store::Record> take_full(const store::KeyDigest& key);
   void add(store::Record record);
@@ -99,6 +102,8 @@ class StoredResults {
   bool warned_ = false;               ///< of a measurement of this run
   std::size_t tainted_ = 0;           ///< results that answered because of busy_
   std::deque<store::Record> rivals_;  ///< read for the finals
+  /// Compiles, by their artifacts' keys; unset: not read yet.
+  std::optional<std::unordered_map<store::KeyDigest, Row, store::KeyDigestHash>> failed_;
 };
 
 }  // namespace xtune::run

@@ -317,7 +317,12 @@ void Tuning::begin(const TrialPtr& trial) {
     outcomes_.finish(*trial, "");
     return;
   }
-  compiles_.start(trial);
+  const auto failed = stored_.failed_compile(run_.resolver.artifact_keys(trial->request));
+  if (!failed) return compiles_.start(trial);
+  CompileAnswer answer;
+  answer.outcome = failed->outcome, answer.message = failed->message, answer.cached = true;
+  run_.set_keys(trial->record, trial->config, failed->artifact_key);
+  take_compiled(trial, answer);
 }
 
 void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {

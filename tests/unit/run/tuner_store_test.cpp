@@ -159,6 +159,33 @@ TEST_CASE("A failure that the machine may have caused counts in this run, is not
   CHECK(second.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 6}});
 }
 
+TEST_CASE("A compile that failed is not tried again for other sizes and launches, except afresh") {
+  xtune::fakes::Tuning t;
+  using namespace xtune;
+  t.parameters = "A = [1, 2]\nB = { values = [10], compile_time = false }\n";
+  t.compiler.respond = [](const CompileJob& job) {
+    CompileAnswer answer = fakes::compiled(job);
+    if (fakes::Tuning::define(job, "A") == "2")
+      answer.outcome = Outcome::compile_failed, answer.message = "k.cu:2:20: error: no";
+    return answer;
+  };
+  const auto compiles_of_2 = [&] {
+    return std::count_if(t.compiler.jobs.begin(), t.compiler.jobs.end(),
+                         [](const CompileJob& job) { return fakes::Tuning::define(job, "A") == "2"; });
+  };
+  t.run();
+  CHECK(compiles_of_2() == 1);
+  t.parameters = "A = [1, 2]\nB = { values = [20], compile_time = false }\n";
+  const TuneResult again = t.run();
+  CHECK(compiles_of_2() == 0);
+  CHECK(again.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 1}, {Outcome::compile_failed, 1}});
+  for (const store::Record& record : again.records)
+    if (record.outcome == Outcome::compile_failed) CHECK(record.message == "k.cu:2:20: error: no");
+  t.options.fresh = true;
+  t.run();
+  CHECK(compiles_of_2() == 1);
+}
+
 TEST_CASE("A reference whose compiler was killed does not make the spec wrong") {
   using namespace xtune;
   for (const auto& [outcome, lack, expected] :
