@@ -3,10 +3,12 @@
 #include "system/deadline.hpp"
 
 #include <sched.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -46,6 +48,24 @@ bool is_stopped(int pid) {
   if (const std::string stat = process_stat(pid); stat.starts_with('T') || stat.starts_with('t')) return true;
   const std::vector<int> children = children_of(pid);
   return std::any_of(children.begin(), children.end(), is_stopped);
+}
+
+bool has_stopped_itself(int pid, Watched watched) {
+  constexpr int stopping[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    std::ifstream file(thread.path() / "syscall");  // proc(5): number and arguments, or a word, or -1
+    long number = -1, target = 0, second = 0, third = 0;
+    if (!(file >> number >> std::hex >> target >> second >> third)) continue;
+    const bool of_thread = number == SYS_tgkill, own = target == pid || target == 0;
+    const long signal = of_thread ? third : second;
+    if ((of_thread || number == SYS_kill || number == SYS_tkill) && (own || number == SYS_tkill) &&
+        std::find(std::begin(stopping), std::end(stopping), signal) != std::end(stopping))
+      return true;
+  }
+  if (watched == Watched::process) return false;
+  const std::vector<int> children = children_of(pid);
+  return std::any_of(children.begin(), children.end(), [](int child) { return has_stopped_itself(child); });
 }
 
 CpuTimes cpu_times(int pid) {
@@ -114,6 +134,7 @@ struct Deadline::State {
   TimeAllowance allowance;
   int pid;
   Expired expired;
+  Watched watched;
   EventLoop::Watch timer;
   CpuTimes times = pid > 0 ? cpu_times(pid) : CpuTimes();  ///< from the last reading
   std::chrono::steady_clock::time_point looked = std::chrono::steady_clock::now();
@@ -137,13 +158,15 @@ struct Deadline::State {
 
   void wait() {
     timer = loop.call_after(allowance.next_wait_ms(), [this] {
-      const bool starved = pid > 0 && was_starved_lately();
-      allowance.waited(pid > 0 && (starved || is_stopped(pid)));
-      if (!allowance.is_over()) return wait();
-      timer = loop.call_after(1, [this] {
+      const bool starved = pid > 0 && was_starved_lately(), stopped = pid > 0 && is_stopped(pid);
+      allowance.waited(starved || stopped);
+      const bool by_itself = stopped && has_stopped_itself(pid, watched);
+      if (!by_itself && !allowance.is_over()) return wait();
+      timer = loop.call_after(1, [this, by_itself] {
         // The callback may destroy this.
         const Expired call = std::move(expired);
-        call(allowance.was_stopped_too_long() || was_starved_in_all());
+        const bool held_up = allowance.was_stopped_too_long() || was_starved_in_all();
+        call(by_itself ? Expiry::stopped_itself : held_up ? Expiry::held_up : Expiry::too_slow);
       });
     });
   }
@@ -155,9 +178,9 @@ void Deadline::cancel() noexcept { state_.reset(); }
 Deadline::Deadline(Deadline&&) noexcept = default;
 Deadline& Deadline::operator=(Deadline&&) noexcept = default;
 
-Deadline::Deadline(EventLoop& loop, double limit_s, int pid, Expired expired) {
+Deadline::Deadline(EventLoop& loop, double limit_s, int pid, Expired expired, Watched watched) {
   if (!(limit_s < longest_limit_s)) return;
-  state_ = std::make_unique<State>(State{loop, TimeAllowance(limit_s), pid, std::move(expired), {}});
+  state_ = std::make_unique<State>(State{loop, TimeAllowance(limit_s), pid, std::move(expired), watched, {}});
   state_->wait();
 }
 

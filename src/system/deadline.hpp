@@ -32,6 +32,10 @@ class TimeAllowance {
 /// Whether a process or one that it started (and that still has its parents) is stopped by a signal or a debugger.
 /// False if /proc does not report it.
 bool is_stopped(int pid);
+enum class Watched { process, process_and_children };
+/// Whether a stopped process has sent the signal to itself (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU), so that no other will
+/// let it go on: it is still in that system call. False if /proc does not report it.
+bool has_stopped_itself(int pid, Watched watched = Watched::process_and_children);
 
 /// The CPU time of a thread so far.
 struct CpuTime {
@@ -59,16 +63,20 @@ double usable_cpus(int pid);
 /// nothing. 0 if they waited for less than 4 ms in all, a time slice of another program: that is one sample. Pure.
 double lost_share(const CpuTimes& before, const CpuTimes& now, double passed_ns, double cpus);
 
+/// Why a time limit is over: the process was only too slow; it was stopped for too long, or got no CPU, because of
+/// others; or it stopped itself, which ends the limit at once.
+enum class Expiry { too_slow, held_up, stopped_itself };
+
 /// Calls back once, on the loop's thread, when a TimeAllowance is used up and all data that arrived before has been
 /// read. Destruction and cancel() prevent the call, also from inside callbacks.
 class Deadline {
  public:
-  /// stopped: the process was stopped for too long, or got no CPU; false if it was only too slow.
-  using Expired = std::function<void(bool stopped)>;
+  using Expired = std::function<void(Expiry why)>;
 
   Deadline();  ///< no time limit
-  /// pid: the process that should answer; 0: no process to watch. limit_s: infinity and NaN mean no limit.
-  Deadline(EventLoop& loop, double limit_s, int pid, Expired expired);
+  /// pid: the process that should answer; 0: no process to watch. limit_s: infinity and NaN mean no limit. watched:
+  /// which processes end the limit by stopping themselves.
+  Deadline(EventLoop& loop, double limit_s, int pid, Expired expired, Watched watched = Watched::process_and_children);
   ~Deadline();
   Deadline(Deadline&&) noexcept;
   Deadline& operator=(Deadline&&) noexcept;

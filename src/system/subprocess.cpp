@@ -430,10 +430,11 @@ RunningCommand::RunningCommand(EventLoop& loop, const std::vector<std::string>& 
   state->child.write(options.stdin_text);
   state->child.close_stdin();
   if (options.timeout_ms > 0)
-    state->timeout = Deadline(loop, static_cast<double>(options.timeout_ms) * 1e-3, state->child.pid(), [state](bool) {
-      state->result.timed_out = state->child.running();
-      state->child.kill_group(SIGKILL);
-    });
+    state->timeout =
+        Deadline(loop, static_cast<double>(options.timeout_ms) * 1e-3, state->child.pid(), [state](Expiry) {
+          state->result.timed_out = state->child.running();
+          state->child.kill_group(SIGKILL);
+        });
 }
 
 RunningCommand::~RunningCommand() = default;

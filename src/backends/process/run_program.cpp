@@ -14,7 +14,6 @@
 #include "backends/process/device.hpp"
 #include "base/text.hpp"
 #include "system/clock.hpp"
-#include "system/deadline.hpp"
 #include "system/event_loop.hpp"
 #include "system/machine.hpp"
 #include "system/processes.hpp"
@@ -62,10 +61,10 @@ ProgramEnd run_program(const ProgramRun& run) {
   system::EventLoop::Watch look;
   system::Deadline timeout;
   if (run.timeout_s > 0)
-    timeout = system::Deadline(loop, run.timeout_s, child.pid(), [&](bool stopped) {
+    timeout = system::Deadline(loop, run.timeout_s, child.pid(), [&](system::Expiry why) {
       if (!child.running()) return;
       end.timed_out = true;
-      end.stopped = stopped;
+      end.expiry = why;
       system::kill_tree(child.pid());
     });
   const std::function<void()> look_for_strays = [&] {
@@ -170,12 +169,13 @@ void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message, 
 }
 
 void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeout_s, const std::string& more) {
-  if (end.stopped)
+  if (end.expiry == system::Expiry::held_up)
     throw build::ShortageFailure(
         build::Lack::killed, Outcome::timed_out,
-        fmt::format("{} was stopped by a signal from elsewhere and did not go on, or got no CPU time, and was killed",
-                    what),
-        log_of(end));
+        fmt::format("{} was suspended, or got no CPU time, for a minute or longer, and was killed", what), log_of(end));
+  if (end.expiry == system::Expiry::stopped_itself)
+    throw build::CandidateFailure(
+        Outcome::crashed, fmt::format("{} stopped itself with a signal (SIGSTOP), and was killed", what), log_of(end));
   if (end.timed_out)
     throw build::CandidateFailure(Outcome::timed_out,
                                   fmt::format("{} ran longer than {} and was killed, with all that it had started "

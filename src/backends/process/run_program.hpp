@@ -9,6 +9,7 @@
 
 #include "core/build/shortage.hpp"
 #include "core/device/program_call.hpp"
+#include "system/deadline.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
 #include "xtune/outcome.hpp"
@@ -34,8 +35,8 @@ struct ProgramEnd {
   std::string stderr_text;  ///< its last 64 KiB
   double wall_s = 0;        ///< from the start to the end of the program itself
   bool suspended = false;   ///< it, or this process, did not run for a while: its time has no meaning
-  bool stopped = false;     ///< timed out because another process had stopped it for too long
-  int strays = 0;           ///< number of processes that it had left behind, which were killed
+  system::Expiry expiry = system::Expiry::too_slow;  ///< why it timed out
+  int strays = 0;                                    ///< number of processes that it had left behind, which were killed
   bool ok() const noexcept { return exit_code == 0 && signal == 0 && !timed_out; }
 };
 

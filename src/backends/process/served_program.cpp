@@ -15,7 +15,6 @@
 #include "core/device/program_call.hpp"
 #include "core/measure/statistics.hpp"
 #include "system/clock.hpp"
-#include "system/deadline.hpp"
 #include "system/event_loop.hpp"
 #include "system/machine.hpp"
 #include "system/processes.hpp"
@@ -164,10 +163,10 @@ void Server::take_lines(std::int64_t id, ServerReply& reply) {
 }
 
 void Server::wait(std::int64_t id, double timeout_s, ServerReply& reply) {
-  const system::Deadline timeout(loop_, timeout_s, child_.pid(), [&](bool stopped) {
+  const system::Deadline timeout(loop_, timeout_s, child_.pid(), [&](system::Expiry why) {
     if (!child_.running()) return;
     reply.end.timed_out = true;
-    reply.end.stopped = stopped;
+    reply.end.expiry = why;
   });
   system::EventLoop::Watch look;
   const std::function<void()> look_for_stop = [&] {

@@ -183,7 +183,7 @@ TuneResult Tuning::go() {
   std::vector<system::Deadline> alarms;
   if (const auto& seconds = run_.spec.search.seconds)
     for (const double share : {StopConditions::share_of_search, 1.0})
-      alarms.emplace_back(loop_, std::max(0.0, share * *seconds) + 1e-3, 0, [](bool) {});
+      alarms.emplace_back(loop_, std::max(0.0, share * *seconds) + 1e-3, 0, [](system::Expiry) {});
   // Callbacks refer to this object: none may come after it is destroyed, however that happens.
   struct Abandon {
     Tuning& run;

@@ -126,13 +126,19 @@ void WorkerProcess::start() {
 
 void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
   if (kind == WorkerFailureKind::timed_out && !sent_ms_) sent_ms_ = loop_.now_ms();
-  clock_ = system::Deadline(loop_, seconds, process_.pid(), [this, seconds, kind](bool stopped) {
+  const auto expired = [this, seconds, kind](system::Expiry why) {
     process_.read_pending_stderr();
+    if (why == system::Expiry::stopped_itself)
+      return fail({WorkerFailureKind::crashed, 0, SIGKILL, "it stopped itself with a signal (SIGSTOP); killed"});
+    const bool held_up = why == system::Expiry::held_up;
     const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
-    std::string text = what + base::human_seconds(seconds) + "; killed";
-    if (stopped) text = "it was stopped by a signal from elsewhere and did not go on, or got no CPU time; killed";
-    fail({kind, 0, SIGKILL, std::move(text), stopped});
-  });
+    fail({kind, 0, SIGKILL,
+          held_up ? "its process was suspended, or got no CPU time, for a minute or longer; killed"
+                  : what + base::human_seconds(seconds) + "; killed",
+          held_up});
+  };
+  // A program that a worker started has its own limit.
+  clock_ = system::Deadline(loop_, seconds, process_.pid(), expired, system::Watched::process);
 }
 
 void WorkerProcess::on_stdout(std::string_view bytes) {

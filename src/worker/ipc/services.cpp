@@ -61,6 +61,11 @@ Outcome outcome_of(WorkerFailureKind kind) {
   return kind == WorkerFailureKind::timed_out ? Outcome::timed_out : Outcome::crashed;
 }
 
+std::string ended_text(const WorkerReply& reply, const char* what, const char* how) {
+  const bool lasts = reply.failure->kind == WorkerFailureKind::timed_out;
+  return fmt::format("{} {}: {}", what, lasts ? "did not end" : how, reply.failure->text);
+}
+
 /// The error that a sanitizer found, with its place in the source; empty if the log has no such report. The first frame
 /// of the first stack outside of the sanitizer's runtime, in which memset and similar functions are checked.
 std::string kernel_frame(std::string_view log) {
@@ -133,7 +138,7 @@ Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
   if (reply.failure->from_outside) answer.lack = build::Lack::killed;
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
-                       : "the kernel died: " + reply.failure->text;
+                       : ended_text(reply, "the kernel", "died");
   if (answer.outcome == Outcome::timed_out) answer.message += emulated_place(reply);
   answer.log = reply.stderr_tail;
   if (const std::string found = sanitizer_finding(answer.log); !found.empty())
@@ -189,7 +194,7 @@ run::CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, con
   answer.lack = reply.failure->from_outside ? build::Lack::killed : build::Lack::none;
   answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
                        ? fmt::format("the compiler did not end within {} s", timeout_s)
-                       : "the compiler crashed: " + reply.failure->text;
+                       : ended_text(reply, "the compiler", "crashed");
   answer.log = reply.stderr_tail;
   blame_limits(answer);
   answer.artifact.compile_s = reply.wall_s;

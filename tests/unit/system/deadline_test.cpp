@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "system/event_loop.hpp"
@@ -94,6 +95,25 @@ TEST_CASE("a stopped process is seen, and so is one that it started") {
   shell.kill_group(SIGKILL);
 }
 
+TEST_CASE("a process that stopped itself is told from one that others stopped, and its limit is over at once") {
+  EventLoop loop;
+  SubprocessOptions options;
+  options.argv = {"/bin/sh", "-c", "sleep 60"};
+  Subprocess waiting(loop, options);
+  ::kill(waiting.pid(), SIGSTOP);
+  for (int i = 0; i < 1'000'000 && !is_stopped(waiting.pid()); ++i) continue;
+  CHECK(is_stopped(waiting.pid()));
+  CHECK_FALSE(has_stopped_itself(waiting.pid()));
+  waiting.kill_group(SIGKILL);
+  options.argv = {"/bin/sh", "-c", "sh -c 'kill -STOP $$'; sleep 60"};
+  Subprocess stopping(loop, options);
+  std::optional<Expiry> why;
+  const Deadline limit(loop, 1000, stopping.pid(), [&](Expiry expiry) { why = expiry; });
+  loop.run_until([&] { return why.has_value(); });
+  CHECK(why == Expiry::stopped_itself);
+  stopping.kill_group(SIGKILL);
+}
+
 TEST_CASE("the time that a process waits for a CPU is told, of those that it started too") {
   cpu_set_t old, one;
   REQUIRE(sched_getaffinity(0, sizeof old, &old) == 0);
@@ -154,7 +174,7 @@ TEST_CASE("an answer that is in the pipe when the time is up wins") {
     deadline.cancel();
   };
   Subprocess child(loop, options);
-  deadline = Deadline(loop, 0.001, child.pid(), [&](bool) { expired = true; });
+  deadline = Deadline(loop, 0.001, child.pid(), [&](Expiry) { expired = true; });
   // Blocks as a suspended process would, until the child sleeps: then its answer is in the pipe.
   const std::string name = "/proc/" + std::to_string(child.pid()) + "/comm";
   for (std::string comm; comm != "sleep\n";) comm = read_if_there(name);
@@ -166,14 +186,14 @@ TEST_CASE("an answer that is in the pipe when the time is up wins") {
 TEST_CASE("a deadline comes once, never after cancel() or its destruction, and not at all for no limit") {
   EventLoop loop;
   int fired = 0;
-  Deadline plain(loop, 0.002, 0, [&](bool stopped) { fired += stopped ? 100 : 1; });
-  Deadline cancelled(loop, 0.001, 0, [&](bool) { fired += 10; });
+  Deadline plain(loop, 0.002, 0, [&](Expiry why) { fired += why == Expiry::too_slow ? 1 : 100; });
+  Deadline cancelled(loop, 0.001, 0, [&](Expiry) { fired += 10; });
   cancelled.cancel();
   {
-    const Deadline destroyed(loop, 0.001, 0, [&](bool) { fired += 10; });
+    const Deadline destroyed(loop, 0.001, 0, [&](Expiry) { fired += 10; });
   }
-  const Deadline infinite(loop, HUGE_VAL, 0, [&](bool) { fired += 10; });
-  const Deadline undefined(loop, NAN, 0, [&](bool) { fired += 10; });
+  const Deadline infinite(loop, HUGE_VAL, 0, [&](Expiry) { fired += 10; });
+  const Deadline undefined(loop, NAN, 0, [&](Expiry) { fired += 10; });
   loop.run();
   CHECK(fired == 1);
 }
@@ -182,7 +202,7 @@ TEST_CASE("a deadline may be destroyed by its own callback") {
   EventLoop loop;
   auto deadline = std::make_unique<Deadline>();
   bool fired = false;
-  *deadline = Deadline(loop, 0.001, 0, [&](bool) {
+  *deadline = Deadline(loop, 0.001, 0, [&](Expiry) {
     deadline.reset();
     fired = true;
   });
