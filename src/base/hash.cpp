@@ -36,7 +36,7 @@ Sha256 sha256_bytes(std::string_view bytes) {
 
 std::string sha256(std::string_view bytes) { return hex_of(sha256_bytes(bytes)); }
 
-std::string sha256_of_file(const std::filesystem::path& path) {
+std::string sha256_of_file(const std::filesystem::path& path, const std::function<void()>& between) {
   const auto fail = [&](const char* why) { throw Error(ErrorKind::io, printable(path.string()) + ": " + why); };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -46,12 +46,18 @@ std::string sha256_of_file(const std::filesystem::path& path) {
   CryptoPP::SHA256 hash;
   // Not cleared: most files are headers, and clearing would take longer than reading them.
   const auto piece = std::make_unique_for_overwrite<char[]>(piece_bytes);
-  while (file.read(piece.get(), static_cast<std::streamsize>(piece_bytes)) || file.gcount() > 0)
+  while (file.read(piece.get(), static_cast<std::streamsize>(piece_bytes)) || file.gcount() > 0) {
     hash.Update(as_bytes(piece.get()), static_cast<std::size_t>(file.gcount()));
+    between();
+  }
   if (file.bad()) fail("cannot be read");
   Digest digest{};
   hash.Final(digest.data());
   return hex_of(digest);
+}
+
+std::string sha256_of_file(const std::filesystem::path& path) {
+  return sha256_of_file(path, [] {});
 }
 
 std::uint32_t crc32c(std::string_view bytes) {

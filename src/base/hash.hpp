@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ using Sha256 = std::array<unsigned char, 32>;
 Sha256 sha256_bytes(std::string_view bytes);
 /// SHA-256 of a file's contents, which are read in pieces. Throws Error(io) with the file's name.
 std::string sha256_of_file(const std::filesystem::path& path);
+/// The same; after each MiB it calls `between`, which may throw.
+std::string sha256_of_file(const std::filesystem::path& path, const std::function<void()>& between);
 
 /// CRC-32C (Castagnoli), which finds every error of up to 32 neighbouring bits.
 std::uint32_t crc32c(std::string_view bytes);

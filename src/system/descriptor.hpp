@@ -48,6 +48,21 @@ class WriteSignals {
   sigset_t expected_;  ///< signals that may arrive from now on: those that were not pending before
 };
 
+/// For work that runs for long without a turn of an event loop, whose callbacks hear of signals: while an object of
+/// this class exists, SIGINT and SIGTERM wait in this thread, and asked() reports whether one of them came that the
+/// process does not ignore. They arrive at the end. Must be destroyed on the thread that created it.
+class SignalsHeard {
+ public:
+  SignalsHeard() noexcept;
+  ~SignalsHeard();
+  SignalsHeard(const SignalsHeard&) = delete;
+  SignalsHeard& operator=(const SignalsHeard&) = delete;
+  bool asked() const noexcept;
+
+ private:
+  sigset_t before_;  ///< the thread's mask
+};
+
 /// Writes all bytes, flushes them to the disk and closes the file. Returns the errno of the failure, or 0. Closing
 /// counts: network file systems report a full disk there.
 int write_all(Descriptor& file, std::string_view bytes);
@@ -55,5 +70,12 @@ int write_all(Descriptor& file, std::string_view bytes);
 /// Reads all of an open file. `path` is for messages. Throws Error(io) if it is larger than the limit or cannot
 /// be read.
 std::string read_all(const Descriptor& file, const std::filesystem::path& path, std::uint64_t limit_bytes);
+
+/// Whether the path is, or would be, on a file system of this machine: locks of others may not work, and they have
+/// another clock.
+bool is_local(const std::filesystem::path& path);
+/// Whether a process has the file open for writing, or mapped: changes through a mapping may leave its times as they
+/// are. False where the system does not say it: for files of other users, and on some file systems.
+bool has_writer(const std::filesystem::path& path);
 
 }  // namespace xtune::system

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -181,6 +182,29 @@ WriteSignals::~WriteSignals() {
   errno = reason;
 }
 
+namespace {
+constexpr int ending_signals[] = {SIGINT, SIGTERM};
+}  // namespace
+
+SignalsHeard::SignalsHeard() noexcept {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int each : ending_signals) sigaddset(&ending, each);
+  pthread_sigmask(SIG_BLOCK, &ending, &before_);
+}
+
+SignalsHeard::~SignalsHeard() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+bool SignalsHeard::asked() const noexcept {
+  sigset_t waiting;
+  sigpending(&waiting);
+  return std::any_of(std::begin(ending_signals), std::end(ending_signals), [&](int each) {
+    struct sigaction action {};
+    return sigismember(&waiting, each) == 1 && sigismember(&before_, each) == 0 &&
+           sigaction(each, nullptr, &action) == 0 && action.sa_handler != SIG_IGN;
+  });
+}
+
 int write_all(Descriptor& file, std::string_view bytes) {
   const WriteSignals quiet;
   while (!bytes.empty()) {
@@ -325,6 +349,37 @@ std::string read_file_gunzipped(const fs::path& path, std::uint64_t limit_bytes)
     if (code != Z_OK && code != Z_STREAM_END) fail("the gzip archive is damaged: " + reason);
     return text;
   }
+}
+
+bool is_local(const fs::path& path) {
+  // Named are those that are certainly local: a wrong guess costs time only.
+  constexpr std::array<unsigned long, 10> local{0xEF53,       // ext2, ext3, ext4
+                                                0x58465342,   // XFS
+                                                0x9123683E,   // Btrfs
+                                                0x01021994,   // tmpfs
+                                                0x858458F6,   // ramfs
+                                                0x794C7630,   // overlayfs
+                                                0x2FC12FC1,   // ZFS
+                                                0xF2F52010,   // F2FS
+                                                0xCA451A4E,   // bcachefs
+                                                0x3153464A};  // JFS
+  fs::path place = fs::absolute(path);
+  struct statfs info {};
+  while (::statfs(place.c_str(), &info) != 0) {
+    if (errno != ENOENT || !place.has_relative_path()) return false;
+    place = place.parent_path();
+  }
+  return std::find(local.begin(), local.end(), static_cast<unsigned long>(info.f_type) & 0xFFFFFFFF) != local.end();
+}
+
+bool has_writer(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  // A lease for reading is given only where no process writes. One that opens the file meanwhile waits for the lease to
+  // end, and this process gets a signal: one that is ignored by default.
+  if (file.get() < 0 || ::fcntl(file.get(), F_SETSIG, SIGURG) != 0) return false;
+  if (::fcntl(file.get(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+  ::fcntl(file.get(), F_SETLEASE, F_UNLCK);
+  return false;
 }
 
 std::string find_program(const std::string& name, const std::filesystem::path& folder) {

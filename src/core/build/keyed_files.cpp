@@ -8,16 +8,18 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <thread>
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "system/chosen_store.hpp"
+#include "system/descriptor.hpp"
 #include "system/files.hpp"
 #include "system/trust.hpp"
 #include "xtune/error.hpp"
@@ -28,8 +30,10 @@ namespace {
 
 constexpr std::uint64_t limit_bytes = std::uint64_t{1} << 40;
 
-// File systems use the kernel's tick for timestamps, which is at most 10 ms.
-constexpr std::int64_t recent_ns = 50'000'000;
+// How far apart two changes are that certainly have other times: the kernel's tick is at most 10 ms; FAT has even
+// seconds; a server has another clock, whose time is that of this machine to a second or two.
+constexpr std::int64_t tick_ns = 50'000'000, second_ns = 2'000'000'000, server_ns = 3'000'000'000;
+
 constexpr int attempts = 5;
 
 // Files of at most this size are always read again: a write through a mapping may leave all times as they are.
@@ -37,22 +41,31 @@ constexpr off_t small_bytes = 1 << 18;
 
 std::int64_t ns_of(const timespec& time) { return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
+timespec time_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now;
+}
+
 std::string text_of(const struct stat& info) {
   return fmt::format("{}:{}:{}:{}:{}", info.st_dev, info.st_ino, info.st_size, ns_of(info.st_mtim),
                      ns_of(info.st_ctim));
 }
 
-bool is_recent(const std::filesystem::path& path) {
+/// As unseen_changes_ns, for a file now; 0: there is none.
+std::int64_t unseen_changes_ns(const std::string& path) {
   struct stat info {};
-  timespec now{};
-  if (stat(path.c_str(), &info) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0) return true;
-  // A time in the future comes from another machine's clock.
-  return ns_of(now) - ns_of(info.st_ctim) < recent_ns;
+  if (stat(path.c_str(), &info) != 0) return 0;
+  return build::unseen_changes_ns(info.st_mtim, info.st_ctim, time_now(), system::is_local(path));
 }
 
 bool is_small(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 && info.st_size <= small_bytes;
+}
+
+bool is_recent(const std::string& path) {
+  return unseen_changes_ns(path) > 0 || (!is_small(path) && system::has_writer(path));
 }
 
 bool is_there(const std::string& path) {
@@ -71,22 +84,32 @@ bool is_there(const std::string& path) {
   throw Error(ErrorKind::io, base::printable(path) + ": the file is written to all the time; try again later");
 }
 
-/// Returns true if the file was touched.
+/// Of a file that may be large: signals that end the program are heard meanwhile.
+std::string digest_of_file(const std::filesystem::path& path) {
+  const system::SignalsHeard signals;
+  return base::sha256_of_file(path, [&] {
+    if (signals.asked())
+      throw Error(ErrorKind::interrupted, "stopped while " + base::printable(path.string()) + " was read");
+  });
+}
+
+/// Returns true if the file may have had another content since.
 bool settle(KeyedFile& file) {
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::string state = file_state(file.path);
     const bool same = state == file.state;
     if (same && !file.recent && !is_small(file.path)) return false;
-    const bool recent = is_recent(file.path);
+    const bool recent = is_recent(file.path), vouched = same && !file.recent;
     try {
-      if (base::sha256_of_file(file.path) != file.sha256) fail_changed(file.path);
-    } catch (const Error&) {  // removed, or unreadable
-      fail_changed(file.path);
+      if (digest_of_file(file.path) != file.sha256) fail_changed(file.path);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
+      fail_changed(file.path);  // removed, or unreadable
     }
     if (file_state(file.path) != state) continue;
     file.state = state;
     file.recent = recent;
-    return !same;
+    return !vouched;
   }
   fail_unsteady(file.path);
 }
@@ -107,6 +130,21 @@ void KeyedFiles::add(const KeyedFiles& other) {
   for (const KeyedFile& file : other.files)
     if (known.insert(file.path).second) files.push_back(file);
   for (const std::string& text : other.unknown) base::add_once(unknown, text);
+}
+
+std::int64_t unseen_changes_ns(const timespec& modified, const timespec& changed, const timespec& now, bool is_local) {
+  const bool has_whole_seconds = modified.tv_nsec == 0 && changed.tv_nsec == 0;
+  const std::int64_t grain = !is_local ? server_ns : has_whole_seconds ? second_ns : tick_ns;
+  return std::max<std::int64_t>(grain - (ns_of(now) - ns_of(changed)), 0);
+}
+
+bool wait_until_old(const KeyedFiles& files) {
+  std::int64_t longest = 0;
+  for (const KeyedFile& file : files.files)
+    if (const std::int64_t ns = file.recent ? unseen_changes_ns(file.path) : 0; ns <= server_ns)
+      longest = std::max(longest, ns);
+  if (longest > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(longest));
+  return longest > 0;
 }
 
 std::string file_state(const std::filesystem::path& path) {
@@ -154,7 +192,7 @@ std::string read_keyed(const std::filesystem::path& path, KeyedFiles& to) {
 }
 
 void key_file(const std::filesystem::path& path, KeyedFiles& to) {
-  append(path, to, [&] { return base::sha256_of_file(path); });
+  append(path, to, [&] { return digest_of_file(path); });
 }
 
 bool settle(KeyedFiles& files) {

@@ -2,6 +2,8 @@
 // compiler, whose contents determine its output as much as its options do.
 #pragma once
 
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -16,8 +18,8 @@ struct KeyedFile {
   std::string path;    ///< as it was opened; may be a link
   std::string state;   ///< file_state() at that time
   std::string sha256;  ///< SHA-256 of the content
-  /// The file was written just before it was read. A change within the same tick of the clock does not change the
-  /// state, so only the content counts.
+  /// The state says nothing of later changes, so only the content counts: the file was written just before it was read
+  /// (unseen_changes_ns), or another process has it open for writing and may change it through a mapping.
   bool recent = false;
 };
 
@@ -38,6 +40,10 @@ struct KeyedFiles {
   void add(const KeyedFiles& other);
 };
 
+/// For how much longer a change of a file may leave its times as they are; 0: any change is seen. modified, changed:
+/// its times; is_local: it is on a file system of this machine. A time in the future is of another clock. Pure.
+std::int64_t unseen_changes_ns(const timespec& modified, const timespec& changed, const timespec& now, bool is_local);
+
 /// Device, inode, size and times of a path and of its target; empty if it does not exist. Times have nanoseconds, and
 /// the status change time cannot be set back, so a file that was changed and restored has another state.
 std::string file_state(const std::filesystem::path& path);
@@ -53,11 +59,14 @@ KeyedFile look_at(const std::filesystem::path& path);
 /// content.
 bool are_untouched(const KeyedFiles& files);
 
-/// Compares with the files as they are now, and updates their states if the contents are the same. Returns true if some
-/// file was written or replaced with the same content since; its content in between is unknown. Contents of large files
-/// are read only if states differ. Throws Error(io) with the name of a file whose content changed, that no longer
+/// Compares with the files as they are now, and updates their states if the contents are the same. Returns true if the
+/// content of some file in between is unknown: it was written or replaced since, or may have been (`recent`). Contents
+/// of large files are read only then. Throws Error(io) with the name of a file whose content changed, that no longer
 /// exists, or that did not exist before.
 bool settle(KeyedFiles& files);
+/// Waits, for up to 3 s, until changes of those files that are `recent` only by their times are seen. False: there was
+/// nothing to wait for.
+bool wait_until_old(const KeyedFiles& files);
 /// The same check without an update.
 void throw_if_changed(KeyedFiles files);
 

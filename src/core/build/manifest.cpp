@@ -1,5 +1,5 @@
 // A manifest is a list of names: the same on all machines where the source has the same neighbours. A checked compile
-// looks at the files before and after: if their states are the same, they did not change while the compiler read them.
+// looks at the files before and after. Contents count; states show only whether there was another content in between.
 #include "core/build/manifest.hpp"
 
 #include <fmt/core.h>
@@ -102,7 +102,8 @@ ManifestNow contents_of(const Manifest& manifest, const std::string& source_name
       if (fs::is_regular_file(path, failed)) try {
           key_remembered_file(path, now.keyed);
           content = now.keyed.files.back().sha256;
-        } catch (const Error&) {
+        } catch (const Error& error) {
+          if (error.kind() == ErrorKind::interrupted) throw;
           content = "unreadable";
         }
       else
@@ -171,13 +172,20 @@ namespace {
 
 constexpr int max_compiles = 4;
 
-/// Whether some file was touched meanwhile, with the same content before and after.
-bool was_touched(ManifestNow& before) {
+/// Whether some file may have had another content meanwhile, with the same one before and after.
+bool may_have_changed(ManifestNow& before) {
   try {
     return settle(before.keyed);
-  } catch (const Error&) {  // changed again
+  } catch (const Error& error) {  // changed again
+    if (error.kind() == ErrorKind::interrupted) throw;
     return true;
   }
+}
+
+/// The contents before a compile, read when a later change is seen.
+ManifestNow contents_before(const Manifest& manifest, const std::string& source_name) {
+  ManifestNow now = contents_of(manifest, source_name);
+  return wait_until_old(now.keyed) ? contents_of(manifest, source_name) : now;
 }
 
 /// One compile, and what it threw.
@@ -195,12 +203,23 @@ struct Attempt {
       if (failed.files_read) read = *failed.files_read;
     }
   }
+
+  bool agrees(const Attempt& other) const {
+    return failure || other.failure ? failure && other.failure : artifact.image == other.artifact.image;
+  }
 };
 
 /// Whether the compile may have read files that neither the source's text nor the compiler's list shows.
 bool may_have_read_others(Toolchain& toolchain, const CompileRequest& request, const Attempt& attempt) {
   if (attempt.read) return request.files && request.files->may_probe_others();
   return toolchain.lists_files() || (request.files && !request.files->unknown.empty());
+}
+
+[[noreturn]] void fail_changing(const CompileRequest& request, const Manifest& read) {
+  throw Error(ErrorKind::io,
+              fmt::format("{}: files that the compiler reads change all the time, such as {}; try again later",
+                          base::printable(request.source_name),
+                          base::printable(read.files.empty() ? read.absent.front() : read.files.front())));
 }
 
 }  // namespace
@@ -221,16 +240,15 @@ Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request, Co
     throw ToolchainChanged(request.toolchain, fingerprint);
   KeyedFiles files;
   if (request.files) files = *request.files;
-  settle(files);
-  std::vector<ManifestNow> looked_at;  // at the contents of these manifests, before the compile
-  const auto look_at = [&](const Manifest& manifest) {
-    looked_at.push_back(contents_of(manifest, request.source_name));
-  };
-  for (const Manifest& manifest : request.known_manifests) look_at(manifest);
+  std::vector<Manifest> manifests = request.known_manifests;
+  std::optional<Attempt> earlier;  // during which files may have changed
   for (int compiles = 1;; ++compiles) {
+    wait_until_old(files);
+    settle(files);
+    std::vector<ManifestNow> looked_at;
+    for (const Manifest& manifest : manifests) looked_at.push_back(contents_before(manifest, request.source_name));
     Attempt attempt(toolchain, request);
-    // If a file was touched meanwhile, the compiler may have read other contents.
-    bool again = settle(files);
+    bool sure = !settle(files);
     if (const std::string now = base::printable(toolchain.fingerprint()); now != fingerprint)
       throw ToolchainChanged(fingerprint, now);
     ManifestNow after;
@@ -238,24 +256,21 @@ Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request, Co
     if (!after.manifest.empty()) {
       const auto before = std::find_if(looked_at.begin(), looked_at.end(),
                                        [&](const ManifestNow& each) { return each.manifest == after.manifest; });
-      const bool same = before != looked_at.end() && before->digest == after.digest;
-      if (!same || (was_touched(*before) && compiles < max_compiles)) {
-        if (compiles == max_compiles)
-          throw Error(ErrorKind::io,
-                      fmt::format("{}: files that the compiler reads change all the time, such as {}; "
-                                  "try again later",
-                                  base::printable(request.source_name),
-                                  base::printable(after.manifest.files.empty() ? after.manifest.absent.front()
-                                                                               : after.manifest.files.front())));
-        if (before != looked_at.end()) looked_at.erase(before);
-        looked_at.push_back(after);
+      if (before == looked_at.end() || before->digest != after.digest) {
+        if (compiles == max_compiles) fail_changing(request, after.manifest);
+        if (before == looked_at.end()) manifests.push_back(after.manifest);
         continue;
       }
+      sure = !may_have_changed(*before) && sure;
     }
-    if (again && compiles == 1) continue;
+    const bool agreed = sure || (earlier && attempt.agrees(*earlier));
+    if (!agreed && compiles < max_compiles) {
+      earlier = std::move(attempt);
+      continue;
+    }
     if (key && !request.base_key.empty()) {
       key->reads = after;
-      key->key = key_with_reads(request.base_key, may_have_read_others(toolchain, request, attempt)
+      key->key = key_with_reads(request.base_key, !agreed || may_have_read_others(toolchain, request, attempt)
                                                       ? "unknown files in run " + request.run
                                                       : after.digest);
     }

@@ -55,11 +55,12 @@ struct CompileKey {
   ManifestNow reads;  ///< besides the request's files
 };
 
-/// toolchain.compile(request), with Artifact::toolchain set. Compiles once more if files were written meanwhile with
-/// the same content, or if it read files that were not known before to count. The key of a compile whose files
-/// are unknown is valid in this run only. Throws the errors of compile; Error(io) with the file's name if one of
-/// request.files changed, or another one changes repeatedly; and ToolchainChanged. After these two, the compiler's
-/// result, even a failure, does not belong to any configuration. key: set also if CandidateFailure is thrown.
+/// toolchain.compile(request), with Artifact::toolchain set. Compiles again until two results agree if files may have
+/// had another content meanwhile, and once more if it read files that were not known before to count. The key of a
+/// compile whose files are unknown, or with no two results that agree, is valid in this run only. Throws the errors of
+/// compile; Error(io) with the file's name if one of request.files changed, or another one changes repeatedly; and
+/// ToolchainChanged. After these two, the compiler's result, even a failure, does not belong to any configuration. key:
+/// set also if CandidateFailure is thrown.
 Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request, CompileKey* key = nullptr);
 
 }  // namespace xtune::build

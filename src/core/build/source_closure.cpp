@@ -240,6 +240,13 @@ class ClosureReader {
   /// /usr/local contains nothing that belongs to the system.
   static bool counts_by_name(const std::string& dir) { return dir.starts_with("/usr/include"); }
 
+  /// Whether it is too large for a text: weights that an .incbin or #embed names. Its includes, if any, are unknown.
+  static bool is_data(const fs::path& file) {
+    constexpr std::uintmax_t max_text_bytes = std::uintmax_t{16} << 20;
+    std::error_code error;
+    return fs::file_size(file, error) > max_text_bytes && !error;
+  }
+
   /// path: as it is opened; file: its target.
   void take(const fs::path& path, const fs::path& file) {
     lines_.push_back("is " + std::to_string(seen_.emplace(file, seen_.size()).first->second));
@@ -250,8 +257,14 @@ class ClosureReader {
     auto known = known_.find(file);
     if (known == known_.end()) {
       KeyedFiles read;
-      const std::string text = read_keyed(path, read);
-      known = known_.emplace(file, ScannedFile{read.files.front(), scan_source(text)}).first;
+      SourceScan scan;
+      if (is_data(file)) {
+        key_file(path, read);
+        scan.unknown.push_back("more than 16 MiB");
+      } else {
+        scan = scan_source(read_keyed(path, read));
+      }
+      known = known_.emplace(file, ScannedFile{read.files.front(), std::move(scan)}).first;
     }
     const KeyedFile& content = known->second.file;
     if (opened_.insert(path.string()).second) {

@@ -4,13 +4,13 @@
 
 #include <fmt/core.h>
 #include <sqlite3.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
 #include "system/chosen_store.hpp"
+#include "system/descriptor.hpp"
 #include "system/files.hpp"
 #include "system/trust.hpp"
 
@@ -89,32 +89,11 @@ void remove_database(const fs::path& file) {
   for (const char* end : {"", "-wal", "-shm"}) fs::remove(fs::path(file) += end, ignored);
 }
 
-bool is_local(const fs::path& path) {
-  // Named are those that are certainly local: a wrong guess costs time only.
-  constexpr std::array<unsigned long, 10> local{0xEF53,       // ext2, ext3, ext4
-                                                0x58465342,   // XFS
-                                                0x9123683E,   // Btrfs
-                                                0x01021994,   // tmpfs
-                                                0x858458F6,   // ramfs
-                                                0x794C7630,   // overlayfs
-                                                0x2FC12FC1,   // ZFS
-                                                0xF2F52010,   // F2FS
-                                                0xCA451A4E,   // bcachefs
-                                                0x3153464A};  // JFS
-  fs::path place = fs::absolute(path);
-  struct statfs info {};
-  while (::statfs(place.c_str(), &info) != 0) {
-    if (errno != ENOENT || !place.has_relative_path()) return false;
-    place = place.parent_path();
-  }
-  return std::find(local.begin(), local.end(), static_cast<unsigned long>(info.f_type) & 0xFFFFFFFF) != local.end();
-}
-
 fs::path index_folder() try {
   if (system::kept_in_store() != system::Kept::all) return {};
   const fs::path temporary = system::temporary_folder() / fmt::format("xtune-{}", ::geteuid());
   for (const fs::path& place : {system::default_store(), temporary}) try {
-      if (!is_local(place)) continue;
+      if (!system::is_local(place)) continue;
       if (place == temporary) system::make_private_directory(place);
       if (system::make_directories(place) || !system::why_refused(place).empty()) continue;
       system::make_private_directory(place / "index");

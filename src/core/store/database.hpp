@@ -82,9 +82,6 @@ class Database {
 /// Removes the file of a database, with those that belong to it. Does not fail.
 void remove_database(const std::filesystem::path& file);
 
-/// Whether the path is, or would be, on a file system of this machine: locks of others may not work.
-bool is_local(const std::filesystem::path& path);
-
 /// A directory of this user for data that can be made again: "index" in the default store, or in the temporary
 /// directory if that is not local or cannot be used. Empty: there is none, or XTUNE_DISABLE_CACHE forbids it.
 std::filesystem::path index_folder();

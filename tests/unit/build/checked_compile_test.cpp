@@ -5,16 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
 
+#include "base/hash.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/keys.hpp"
 #include "core/build/manifest.hpp"
 #include "core/build/source_closure.hpp"
 #include "support/text.hpp"
+#include "system/descriptor.hpp"
 #include "system/files.hpp"
 #include "xtune/outcome.hpp"
 
@@ -33,6 +36,7 @@ class FakeToolchain final : public Toolchain {
   std::string name = "fake 1";
   int compiles = 0;
   std::function<void()> meanwhile = [] {};
+  std::function<std::string()> image_of = [] { return "image"; };
   std::optional<FilesRead> files_read;
   bool refuses = false;
 
@@ -48,7 +52,7 @@ class FakeToolchain final : public Toolchain {
       throw failure;
     }
     Artifact artifact;
-    artifact.image = "image";
+    artifact.image = image_of();
     artifact.files_read = files_read;
     return artifact;
   }
@@ -136,6 +140,71 @@ TEST_CASE("A header that is written through a mapping, which may leave its times
   project.toolchain.meanwhile = [&] { text[4] = 'b'; };
   CHECK(has(project.error(request), project.path("h.h") + ": changed since the run began"));
   munmap(mapped, 6);
+}
+
+TEST_CASE("Times show a change only where they are clearly older than the reading, by the grain of the file system") {
+  const timespec fine{100, 500'000'000}, whole{100, 0};
+  constexpr std::int64_t ms = 1'000'000;
+  CHECK(unseen_changes_ns(fine, fine, {100, 510'000'000}, true) == 40 * ms);
+  CHECK(unseen_changes_ns(fine, fine, {100, 600'000'000}, true) == 0);
+  CHECK(unseen_changes_ns(whole, whole, {101, 0}, true) == 1000 * ms);
+  CHECK(unseen_changes_ns(whole, whole, {102, 0}, true) == 0);
+  CHECK(unseen_changes_ns(whole, fine, {101, 0}, true) == 0);  // an archive's time of modification
+  CHECK(unseen_changes_ns(fine, fine, {102, 500'000'000}, false) == 1000 * ms);
+  CHECK(unseen_changes_ns(fine, {200, 0}, {100, 0}, true) > 100'000 * ms);
+}
+
+TEST_CASE("A large file that another process may write through a mapping is read again, whatever its times are") {
+  const Project project;
+  project.write("w.bin", std::string(1 << 20, 'x'));
+  KeyedFiles files;
+  key_file(project.path("w.bin"), files);
+  wait_until_old(files);
+  REQUIRE_FALSE(look_at(project.path("w.bin")).recent);
+  const int file = open(project.path("w.bin").c_str(), O_RDWR);
+  REQUIRE(file >= 0);
+  void* const mapped = mmap(nullptr, 6, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  REQUIRE(mapped != MAP_FAILED);
+  CHECK(look_at(project.path("w.bin")).recent);
+  munmap(mapped, 6);
+  CHECK_FALSE(look_at(project.path("w.bin")).recent);
+}
+
+TEST_CASE("What was compiled while a file could change unseen counts when two results agree, else for this run only") {
+  Project project;
+  project.write("w.bin", std::string(1 << 20, 'x'));
+  CompileRequest request = project.request();
+  KeyedFiles files;
+  key_file(project.path("w.bin"), files);
+  request.files = std::make_shared<const KeyedFiles>(files);
+  const int writer = open(project.path("w.bin").c_str(), O_RDWR);
+  REQUIRE(writer >= 0);
+  const std::string sure = project.key(request).key;
+  CHECK(project.toolchain.compiles == 2);
+  CHECK(sure == request.base_key);
+  project.toolchain.image_of = [&] { return std::to_string(project.toolchain.compiles); };
+  CHECK(project.key(request).key != sure);
+  close(writer);
+  CHECK(project.key(request).key == sure);
+}
+
+TEST_CASE("A signal that ends the program is heard while a large file is hashed") {
+  const Project project;
+  project.write("w.bin", std::string(3 << 20, 'x'));
+  static volatile std::sig_atomic_t heard = 0;
+  const auto before = std::signal(SIGTERM, [](int) { heard = 1; });
+  {
+    const SignalsHeard signals;
+    raise(SIGTERM);
+    CHECK(signals.asked());
+    CHECK(heard == 0);
+  }
+  CHECK(heard == 1);
+  int pieces = 0;
+  xtune::base::sha256_of_file(project.path("w.bin"), [&] { ++pieces; });
+  CHECK(pieces == 3);
+  std::signal(SIGTERM, before);
 }
 
 TEST_CASE("A header that changed, went or was hidden before the compile is not compiled at all") {

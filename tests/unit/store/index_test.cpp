@@ -14,6 +14,7 @@
 #include "core/store/record_check.hpp"
 #include "core/store/store_view.hpp"
 #include "fakes/environment_variable.hpp"
+#include "system/descriptor.hpp"
 #include "system/files.hpp"
 #include "unit/store/store_files.hpp"
 
