@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <fstream>
 #include <set>
 #include <string_view>
 
@@ -157,14 +158,36 @@ bool is_readable_file(const fs::path& path) {
   return fs::is_regular_file(path, error) && ::access(path.c_str(), R_OK) == 0;
 }
 
+namespace {
+
+/// The program in the first line of a script ("#!/opt/tool"); empty: another file, or a program found in PATH.
+fs::path interpreter_of(const fs::path& script, const std::function<std::string(const std::string&)>& find_in_path) {
+  char line[256] = {};
+  std::ifstream(script, std::ios::binary).getline(line, sizeof line);
+  const std::string_view text = line;
+  const std::vector<std::string> words =
+      text.starts_with("#!") ? base::split(base::trimmed(text.substr(2)), ' ') : std::vector<std::string>();
+  if (words.empty() || words[0].empty()) return {};
+  const fs::path program = words[0];
+  std::error_code error;
+  return fs::equivalent(program, find_in_path(program.filename().string()), error) ? fs::path() : program;
+}
+
+}  // namespace
+
 std::vector<NamedFile> named_files(const std::vector<std::string>& words, const fs::path& folder,
                                    const std::function<bool(const fs::path&)>& is_file,
                                    const std::function<std::string(const std::string&)>& find_in_path) {
   const Command command = taken_apart(words, folder);
   std::vector<NamedFile> files;
   const auto add = [&](std::size_t word, std::string name, const fs::path& path) {
-    if (!command.written.contains(path.lexically_normal()) && is_file(path))
-      files.push_back({word, std::move(name), path});
+    if (command.written.contains(path.lexically_normal()) || !is_file(path)) return;
+    files.push_back({word, std::move(name), path});
+    // An interpreter may be a script itself.
+    for (fs::path next = path; next = interpreter_of(next, find_in_path), !next.empty() && is_file(next);) {
+      if (std::any_of(files.begin(), files.end(), [&](const NamedFile& file) { return file.path == next; })) break;
+      files.push_back({word, next.filename().string(), next});
+    }
   };
   for (const Piece& piece : command.pieces)
     for (std::string& name : names_in(piece.text)) {

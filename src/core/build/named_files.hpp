@@ -31,6 +31,7 @@ bool is_readable_file(const std::filesystem::path& path);
 ///   rest of a short option that looks like a file (-fMakefile.gcc);
 /// - the words in the text of a shell ("sh -c TEXT"), with variables and patterns expanded (system/shell_words.hpp);
 ///   the shell itself does not count.
+/// - the interpreter that the first line of such a file names ("#!/opt/tool"), unless its bare name finds it in PATH;
 /// - what build tools read first (Makefile, build.ninja, CMakeLists.txt), in the command's directory and in directories
 ///   among the words.
 /// Files that are named only inside of these do not count.

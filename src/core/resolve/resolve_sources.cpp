@@ -1,4 +1,6 @@
 // What keys describe of files: a kernel's source with its headers, a program's sources, and the files that words name.
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <random>
@@ -90,6 +92,34 @@ bool is_written(const build::NamedFile& file, const spec::ProcessSpec& process) 
          std::find(process.outputs.begin(), process.outputs.end(), path) != process.outputs.end();
 }
 
+/// The files below a directory that a command names, sorted; none where they do not belong to the command: in the
+/// directory in which it starts or one around it, in those of the system and of temporary files, and in one with more
+/// than can be read again for each record.
+std::vector<fs::path> files_in(const fs::path& folder, const fs::path& start) {
+  constexpr std::size_t max_files = 1000;
+  constexpr std::uintmax_t max_bytes = std::uintmax_t{64} << 20;
+  constexpr std::string_view of_system[] = {"/bin", "/dev", "/etc", "/lib", "/opt", "/proc", "/run", "/sys", "/usr"};
+  std::error_code failed;
+  const fs::path path = fs::weakly_canonical(folder, failed);
+  const auto is_in = [](const fs::path& inner, const fs::path& outer) {
+    return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+  };
+  for (const fs::path& other : {fs::weakly_canonical(start, failed), system::temporary_folder(), fs::path("/tmp")})
+    if (is_in(other, path)) return {};
+  for (const std::string_view other : of_system)
+    if (is_in(path, other)) return {};
+  std::vector<fs::path> files;
+  std::uintmax_t bytes = 0;
+  for (fs::recursive_directory_iterator entry(path, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (!build::is_readable_file(entry->path())) continue;
+    bytes += entry->file_size(failed);
+    files.push_back(folder / entry->path().lexically_relative(path));
+    if (files.size() > max_files || bytes > max_bytes) return {};
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 // The manifest of a program's sources has been read already. This adds the files that its options include by force, and
 // other files that its words name.
 build::SourceClosure program_closure(const build::CompileRequest& request, const std::vector<build::NamedFile>& named) {
@@ -145,35 +175,42 @@ std::string source_manifest(const spec::ProcessSpec& process, build::KeyedFiles&
   build::ScannedFiles read;
   std::string manifest;
   // The fingerprint has its content; this notices a compiler that is replaced during the run.
-  if (const std::string program = build_program(process); !program.empty()) build::read_keyed(program, files);
+  if (const std::string program = build_program(process); !program.empty()) build::key_file(program, files);
   for (const fs::path& path : process.sources) {
-    const std::string text = build::read_keyed(path, files);
-    std::string content = text;
-    if (is_preprocessed(path)) {
+    std::string digest;
+    if (!is_preprocessed(path)) {
+      build::key_file(path, files);
+      digest = files.files.back().sha256;
+    } else {
       build::CompileRequest request;
       request.source_name = path.string();
-      request.source = text;
+      request.source = build::read_keyed(path, files);
       for (const std::string& file : paths.forced) request.source += "\n#include \"" + file + "\"\n";
       request.include_dirs = paths.folders;
       for (const std::string& macro : paths.macros) request.defines.emplace_back(macro, "");
       request.include_dirs.push_back(path.parent_path().string());
       build::SourceClosure closure = build::source_closure(request, paths.quoted, read);
-      content = std::move(closure.canonical_text);
+      digest = base::sha256(closure.canonical_text);
       files.add(closure.keyed);
     }
-    manifest += path.lexically_relative(process.folder).string() + " sha256:" + base::sha256(content) + "\n";
+    const bool executes = ::access(path.c_str(), X_OK) == 0;
+    manifest +=
+        path.lexically_relative(process.folder).string() + " sha256:" + digest + (executes ? " executable\n" : "\n");
   }
   return manifest;
 }
 
-std::vector<build::NamedFile> CandidateResolver::State::files_of_call(const std::vector<std::string>& call_texts) {
-  const auto was_there = [this](const fs::path& path) {
+std::vector<build::NamedFile> CandidateResolver::State::files_of_call(const std::vector<std::string>& call_texts,
+                                                                      Named kinds) {
+  const auto was_there = [this, kinds](const fs::path& path) {
     const auto [known, first] = contents.there.try_emplace(path);
     std::error_code failed;
     // The key of the artifact describes the sources and the build's program.
     if (first)
-      known->second = build::is_readable_file(path) && !program.paths.contains(fs::weakly_canonical(path, failed));
-    return known->second;
+      known->second = fs::is_directory(path, failed) ? !files_in(path, spec.process->folder).empty()
+                                                     : build::is_readable_file(path) &&
+                                                           !program.paths.contains(fs::weakly_canonical(path, failed));
+    return known->second && (kinds == Named::directories || !fs::is_directory(path, failed));
   };
   const auto find_in_path = [this](const std::string& name) -> const std::string& {
     const auto [known, first] = contents.in_path.try_emplace(name);
@@ -188,6 +225,14 @@ std::vector<build::NamedFile> CandidateResolver::State::files_of_call(const std:
 
 std::string CandidateResolver::State::digest_of(const fs::path& path, FileKind kind) {
   std::string& digest = contents.digests[path];
+  if (std::error_code failed; digest.empty() && fs::is_directory(path, failed)) {
+    std::vector<std::string> lines;
+    for (const fs::path& file : files_in(path, spec.process->folder)) {
+      build::key_file(file, data_files);
+      lines.push_back(file.lexically_relative(path).string() + " " + data_files.files.back().sha256);
+    }
+    digest = "sha256:" + base::sha256(build::canonical_list(lines)).substr(0, 32);
+  }
   if (digest.empty()) {
     // Libraries are large, and change rarely.
     if (kind == FileKind::library)
@@ -203,21 +248,28 @@ std::string CandidateResolver::State::call_files_text(const device::ProgramCall&
   const std::lock_guard lock(mutex);
   system::Environment for_loader;
   std::string told;
+  std::vector<std::string> settings;
   for (const auto& [name, text] : call.environment) {
-    if (!name.starts_with("LD_")) continue;
+    if (!name.starts_with("LD_")) {
+      settings.push_back(name + "=" + text);
+      continue;
+    }
     for_loader.emplace_back(name, device::from_call_text(text, {nowhere, nowhere}));
     told += "\n" + name + "=" + for_loader.back().second;
   }
   std::vector<std::string> items;
   std::set<std::string> libraries;
+  std::vector<build::NamedFile> named;
   for (const std::vector<std::string>* command : {&call.words, &call.check})
-    for (const build::NamedFile& file : files_of_call(*command)) {
-      items.push_back(file.name + " " + digest_of(file.path));
-      const auto [known, first] = contents.libraries.try_emplace(file.path.string() + told);
-      if (first) known->second = build::libraries_of(file.path, for_loader, spec.process->folder);
-      for (const std::string& library : known->second)
-        libraries.insert(fs::path(library).filename().string() + " " + digest_of(library, FileKind::library));
-    }
+    for (build::NamedFile& file : files_of_call(*command, Named::directories)) named.push_back(std::move(file));
+  for (build::NamedFile& file : files_of_call(settings)) named.push_back(std::move(file));
+  for (const build::NamedFile& file : named) {
+    items.push_back(file.name + " " + digest_of(file.path));
+    const auto [known, first] = contents.libraries.try_emplace(file.path.string() + told);
+    if (first) known->second = build::libraries_of(file.path, for_loader, spec.process->folder);
+    for (const std::string& library : known->second)
+      libraries.insert(fs::path(library).filename().string() + " " + digest_of(library, FileKind::library));
+  }
   if (items.empty()) return {};
   return " files " + build::canonical_list(items) +
          (libraries.empty() ? "" : " libraries " + build::canonical_list({libraries.begin(), libraries.end()}));

@@ -96,6 +96,8 @@ std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps
 std::size_t number_of(const std::string& entry, std::vector<std::string>& entries);
 
 enum class FileKind { data, library };
+/// What of a command counts: only files, or directories with their files as well.
+enum class Named { files, directories };
 
 /// The files that words name, as found at first use.
 struct NamedContents {
@@ -185,8 +187,9 @@ struct CandidateResolver::State : SpecTexts {
   // All except the last need the mutex.
   /// The files that the words of a call or a build name, without those that the spec's commands write, and only if they
   /// existed at first use: a file that appears during the run is made by the run.
-  std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts);
-  /// The digest of the file's content at first use; from then on the file is checked before each record.
+  std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts, Named kinds = Named::files);
+  /// The digest of the file's content at first use, or of names and contents in a directory; from then on the files are
+  /// checked before each record.
   std::string digest_of(const std::filesystem::path& path, FileKind kind = FileKind::data);
   std::string command_text(const std::vector<spec::Text>& texts);
   /// " files [...] libraries [...]" for the key of a call; the libraries are those of files that are programs. Empty:

@@ -271,11 +271,44 @@ TEST_CASE("files that the words of run and check name are part of the measuremen
   CHECK_FALSE(Scripts("run = 'echo {D}'").knows("data.bin"));
 }
 
+TEST_CASE(
+    "directories that words of run and check name count with the files in them, those around the command do not") {
+  CHECK(Scripts("run = 'grep -r x {D}'").knows("a/in.txt"));
+  CHECK(Scripts("run = 'echo {D}'\ncheck = 'diff a --from-file=b'").knows("b/in.txt"));
+  for (const char* word : {".", "..", "/", "/tmp", "/usr"}) {
+    CAPTURE(word);
+    CHECK_FALSE(Scripts("run = 'echo -D{D} " + std::string(word) + "'").knows("data.bin"));
+  }
+  CHECK_FALSE(Scripts("run = 'echo -D{D} a'\noutputs = ['a']").knows("a/in.txt"));
+  const Scripts scripts("run = 'grep -r x {D}'");
+  const Scripts::Keys before = scripts.keys();
+  scripts.write("a/deep/new.txt", "");
+  CHECK_FALSE(scripts.keys() == before);
+}
+
+TEST_CASE("values of env may name files, and a script its interpreter") {
+  CHECK(Scripts("run = 'echo {D}'\nenv = { F = 'data.bin' }").knows("data.bin"));
+  Scripts scripts("run = './bench.sh {D}'");
+  scripts.write("bench.sh", "#! " + (scripts.own.path() / "data.bin").string() + " -x\n");
+  CHECK(scripts.knows("data.bin"));
+  scripts.write("data.bin", "#!" + (scripts.own.path() / "bench.sh").string() + "\n");  // in a circle
+  CHECK(scripts.knows("cmd") == false);
+  scripts.write("bench.sh", "#!/bin/sh\n");
+  CHECK(scripts.keys().launch.find("\"sh ") == std::string::npos);
+}
+
+TEST_CASE("whether a source may be executed is part of the key") {
+  const Scripts scripts("build = 'tool {D} {out}'\nrun = '{out}'\nsources = ['cmd']");
+  const Scripts::Keys before = scripts.keys();
+  std::filesystem::permissions(scripts.own.path() / "cmd", std::filesystem::perms::owner_all);
+  CHECK_FALSE(scripts.keys() == before);
+}
+
 TEST_CASE("files that the words of a build name are part of the artifact's key") {
   CHECK(Scripts("build = 'make -f make.mk {out}'\nrun = '{out} {D}'").knows("make.mk"));
   CHECK(Scripts("build = 'cp {D}/in.txt {out}'\nrun = '{out} {D}'").knows("a/in.txt"));
   CHECK(Scripts("build = 'cc @cmd -o {out}'\nrun = '{out} {D}'").knows("cmd"));
-  const Scripts listed("build = 'cc data.bin -o {out}'\nrun = '{out} {D}'\nsources = ['data.bin']");
+  const Scripts listed("build = 'cc data.bin -o {out}'\nrun = '{out} -D{D}'\nsources = ['data.bin']");
   CHECK(listed.knows("data.bin"));
   CHECK(listed.keys().launch.find("files") == std::string::npos);
 }
@@ -364,13 +397,13 @@ TEST_CASE("files that a command writes are not part of a key") {
 }
 
 TEST_CASE("the key of a program that names no file is what it was, and a file that appears later changes none") {
-  const Scripts built("build = 'cc {D} -o {out}'\nrun = '{out} {D} later.txt'");
+  const Scripts built("build = 'cc {D} -o {out}'\nrun = '{out} -D{D} later.txt'");
   const Spec spec = built.spec();
   const Space space = make_space(spec, spec.cases[0], {});
   const CandidateResolver resolver(spec, space, spec.cases[0], {}, "x86_64", "cc 1", false);
   const Config config{std::string("a")};
   const KeyParts before = resolver.measurement_key_parts(config, "x");
-  CHECK(before[3].second.starts_with(R"(call ["{out}","a","later.txt"])"));
+  CHECK(before[3].second.starts_with(R"(call ["{out}","-Da","later.txt"])"));
   CHECK(before[3].second.find("files") == std::string::npos);
   built.write("later.txt", "1");
   CHECK(resolver.measurement_key_parts(config, "x") == before);
