@@ -13,8 +13,9 @@ import warnings
 from support import np, xtune
 from test_kernel_tuner import ADD, HOST, tuned, vectors
 from xtune.compat import kernel_tuner
-from xtune.compat.kernel_tuner import file_utils, util
+from xtune.compat.kernel_tuner import file_utils, store_results, util
 from xtune.compat.kernel_tuner.accuracy import AccuracyObserver, Tunable, TunablePrecision, error_metric_from_name
+from xtune.compat.kernel_tuner.integration import TuneResults
 from xtune.compat.kernel_tuner.kernelbuilder import PythonKernel
 from xtune.compat.kernel_tuner.observers import BenchmarkObserver, OutputObserver
 from xtune.compat.kernel_tuner.observers.nvml import NVMLObserver
@@ -45,6 +46,37 @@ class Files(unittest.TestCase):
         self.assertEqual(metadata["metadata"]["operating_system"], "Linux")
         failed = file_utils.get_t4_results([{"b": 1, "__error__": util.CompilationFailedConfig()}], {"b": [1]}, "time")
         self.assertEqual(failed["results"][0]["invalidity"], "compile")
+
+    def test_stored_results_by_device_and_problem(self):
+        rows = [{"b": 32, "time": 2.0}, {"b": 64, "time": 1.0}, {"b": 128, "time": 1.01}]
+        params = {"b": [32, 64, 128]}
+        with tempfile.TemporaryDirectory() as name:
+            path = pathlib.Path(name) / "best.json"
+            for size, device, results in (
+                (1000, "GPU A", rows),
+                (1000, "GPU A", rows[:2]),  # replaces the first
+                ((64, 64), "GPU A", rows[:1]),
+                (1000, "GPU B", rows[:1]),
+            ):
+                store_results(path, "add", ADD, params, size, results, {"device_name": device})
+            stored = TuneResults(path)
+            self.assertEqual(len(stored.data), 3)
+            self.assertEqual(stored.get_best_config("GPU A", 1000), {"b": 64})
+            self.assertEqual(stored.get_best_config("GPU A", [64, 64]), {"b": 32})
+            self.assertEqual(stored.get_best_config("GPU C"), {"b": 32})  # most often among the best
+            self.assertEqual(stored.meta["kernel_string"], ADD)
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "has another kernel_name \\('add'\\)"):
+                store_results(path, "sub", ADD, params, 1000, rows, {"device_name": "GPU A"})
+            args = vectors(100)
+            params, path = {"block_size_x": [32]}, path.with_name("own.json")
+            store_results(
+                path, "vector_add", ADD, params, 100, [{"block_size_x": 32, "time": 1.0}], {"device_name": "x"}
+            )
+            add = PythonKernel("vector_add", ADD, 100, args, results_file=path, settings=HOST)
+            self.assertEqual(add.params, {"block_size_x": 32})
+            np.testing.assert_allclose(add(*args)[0], args[1] + args[2], rtol=1e-6)
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "has no results of store_results"):
+                TuneResults(path.with_name("none.json"))
 
     def test_util(self):
         rows = [{"b": 1, "time": 2.0, "e": 1.0}, {"b": 2, "time": 1.0, "e": 5.0}, {"b": 3, "time": 3.0, "e": 5.0}]

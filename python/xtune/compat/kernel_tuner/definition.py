@@ -31,10 +31,10 @@ def _looks_like_a_path(source: str) -> bool:
     return len(source) <= 250 and not re.search(r"[();{}\n]", source)
 
 
-def _code_of(source: Any) -> Tuple[str, List[str]]:
+def code_of(source: Any) -> Tuple[str, List[str]]:
     """The text of a source, and the directories of its files."""
     if isinstance(source, (list, tuple)) and source:
-        texts, directories = zip(*(_code_of(each) for each in source))
+        texts, directories = zip(*(code_of(each) for each in source))
         return texts[0], [each for some in directories for each in some]
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _looks_like_a_path(source)):
         path = pathlib.Path(source)
@@ -51,7 +51,7 @@ def _generated(generate: Callable, space: Space) -> str:
     texts: List[str] = []
 
     def number(params):
-        text, _ = _code_of(generate(params))
+        text, _ = code_of(generate(params))
         if text not in texts:
             texts.append(text)
         return texts.index(text)
@@ -370,7 +370,7 @@ def tunable_of(
     names = list(block_size_names or ())
     names += [f"block_size_{letter}" for letter in _AXES][len(names) :]
     launch = _Launch(space, problem_size, grid_div, names, smem_args)
-    code, directories = (_generated(kernel_source, space), []) if callable(kernel_source) else _code_of(kernel_source)
+    code, directories = (_generated(kernel_source, space), []) if callable(kernel_source) else code_of(kernel_source)
     templates = _compute_defines(space, defines) if defines is not None else {}
     base = re.match(r"\w+", kernel_name)
     if base is None:

@@ -1,38 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel Tuner's store_results."""
+"""Kernel Tuner's store_results and TuneResults: the best configurations of devices and problems in a file."""
 import pathlib
-from typing import Any, Mapping, Optional, Sequence
+import re
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from xtune import _checks
 from xtune.compat.kernel_tuner.absent import refuse_others
-from xtune.compat.kernel_tuner.definition import sizes_of
+from xtune.compat.kernel_tuner.definition import code_of, sizes_of
 from xtune.compat.kernel_tuner.file_utils import read_json, write_json
 from xtune.compat.kernel_tuner.util import HIGHER_IS_BETTER
 from xtune.errors import InvalidArgumentError
 from xtune.tunable import Path
 
 __getattr__ = refuse_others("kernel_tuner.integration")
+_VERSION = "1.0"  # of the format
 
 
-def store_results(
-    results_filename: Any,
-    *args: Any,
-    kernel_name: Optional[str] = None,
-    kernel_string: Optional[str] = None,
-    **named: Any,
-) -> None:
-    """Writes the best `top` percent of results to a JSON file, by device and problem size; other entries of the file stay.
+def _device_name(name: Any) -> str:
+    return re.sub("[^0-9a-zA-Z]+", "_", str(name).strip())
 
-    store_results(results_filename, [kernel_name, kernel_string,] tune_params, problem_size, results, env, top=3,
-    objective="time", objective_higher_is_better=None): kernel_name and kernel_string came with later versions of Kernel
-    Tuner, and are not in the file. objective: a name, or as in its earlier versions a pair of a name and min or max.
-    """
-    _store_results(results_filename, *(args[2:] if args and isinstance(args[0], str) else args), **named)
+
+def _size_name(problem_size: Any) -> str:
+    return "x".join(str(each) for each in sizes_of(problem_size))
+
+
+class TuneResults:
+    """A file that store_results wrote for a kernel with its name."""
+
+    @_checks.checked
+    def __init__(self, results_filename: Path):
+        self.meta = dict(read_json(pathlib.Path(results_filename), "results_filename"))
+        if not isinstance(self.meta.get("data"), list) or not self.meta["data"]:
+            raise InvalidArgumentError(f"results_filename: '{results_filename}' has no results of store_results")
+        self.data: List[Dict[str, Any]] = self.meta["data"]
+
+    def get_best_config(self, gpu_name: str = "default", problem_size: Any = None) -> Dict[str, Any]:
+        """The parameters for a device and a problem; for others those that are among the best most often."""
+        own = [each for each in self.data if each["device_name"] == _device_name(gpu_name)]
+        exact = [each for each in own if problem_size is not None and each["problem_size"] == _size_name(problem_size)]
+        objective, sign = self.meta["objective"], -1 if self.meta.get("objective_higher_is_better") else 1
+        if exact:
+            return dict(min(exact, key=lambda each: sign * each[objective])["tunable_parameters"])
+        groups: Dict[Tuple, List[Dict[str, Any]]] = {}
+        for each in own or self.data:
+            groups.setdefault(tuple(each["tunable_parameters"].items()), []).append(each)
+        common = min(groups.values(), key=lambda rows: (-len(rows), sum(sign * each[objective] for each in rows)))
+        return dict(common[0]["tunable_parameters"])
 
 
 @_checks.checked
-def _store_results(
-    results_filename: Path,
+def store_results(results_filename: Path, *args: Any, **named: Any) -> None:
+    """Writes the best `top` percent of results to a JSON file, by device and problem size; other entries of the file stay.
+
+    store_results(results_filename, kernel_name, kernel_string, tune_params, problem_size, results, env, top=3,
+    objective="time", objective_higher_is_better=None), for TuneResults; or without kernel_name and kernel_string, as in
+    earlier versions of Kernel Tuner, whose format the file then has. objective: a name, or as in those versions a pair of
+    a name and min or max.
+    """
+    path = pathlib.Path(results_filename)
+    if "kernel_name" in named or (args and isinstance(args[0], str)):
+        _store_named(path, *args, **named)
+    else:
+        _store(path, *args, **named)
+
+
+@_checks.checked
+def _store_named(
+    path: Path,
+    kernel_name: str,
+    kernel_string: Any,
     tune_params: Mapping[str, Sequence[Any]],
     problem_size: Any,
     results: Sequence[Mapping[str, Any]],
@@ -41,6 +77,57 @@ def _store_results(
     objective: Any = None,
     objective_higher_is_better: Optional[bool] = None,
 ) -> None:
+    best, objective, higher = _best(results, tune_params, top, objective, objective_higher_is_better)
+    about = {"kernel_name": kernel_name, "objective": objective, "tunable_parameters": list(tune_params)}
+    found = dict(read_json(path, "results_filename"))
+    for name, value in about.items() if found else ():
+        if found.get(name) != value:
+            raise InvalidArgumentError(
+                f"results_filename: '{path}' has another {name} ({_checks.shown(found.get(name))}): name another file"
+            )
+    text = {} if callable(kernel_string) or kernel_string is None else {"kernel_string": code_of(kernel_string)[0]}
+    place = {"device_name": _device_name(_device_of(env)), "problem_size": _size_name(problem_size)}
+    data = [each for each in found.get("data", ()) if any(each.get(name) != value for name, value in place.items())]
+    data += [
+        {**place, "tunable_parameters": {name: row[name] for name in tune_params}, objective: row[objective]}
+        for row in best
+    ]
+    head = {"version_number": _VERSION, **text, "objective_higher_is_better": higher, **about}
+    write_json(path, {**head, **found, "data": data}, "results_filename")
+
+
+@_checks.checked
+def _store(
+    path: Path,
+    tune_params: Mapping[str, Sequence[Any]],
+    problem_size: Any,
+    results: Sequence[Mapping[str, Any]],
+    env: Mapping[str, Any],
+    top: float = 3,
+    objective: Any = None,
+    objective_higher_is_better: Optional[bool] = None,
+) -> None:
+    best, _, _ = _best(results, tune_params, top, objective, objective_higher_is_better)
+    data = dict(read_json(path, "results_filename"))
+    device = str(_device_of(env)).strip().replace(" ", "-")
+    data.setdefault(device, {})[_size_name(problem_size)] = best
+    write_json(path, data, "results_filename")
+
+
+def _device_of(env: Mapping[str, Any]) -> Any:
+    if "device_name" not in env:
+        raise InvalidArgumentError("env: it has no 'device_name': pass the environment that tune_kernel returned")
+    return env["device_name"]
+
+
+def _best(
+    results: Sequence[Mapping[str, Any]],
+    tune_params: Mapping[str, Sequence[Any]],
+    top: float,
+    objective: Any,
+    higher: Optional[bool],
+) -> Tuple[List[Dict[str, Any]], str, bool]:
+    """Parameters and value of those within `top` percent of the best, the objective's name, and whether more is better."""
     objective = objective or "time"
     if isinstance(objective, (list, tuple)):
         if len(objective) != 2:
@@ -48,10 +135,8 @@ def _store_results(
                 _checks.refusal("objective", objective, "a name, or a pair of a name and min or max")
             )
         objective, choose = objective
-        objective_higher_is_better = choose is max
-    higher = (
-        HIGHER_IS_BETTER.get(objective, False) if objective_higher_is_better is None else objective_higher_is_better
-    )
+        higher = choose is max
+    higher = HIGHER_IS_BETTER.get(objective, False) if higher is None else higher
     valued = [each for each in results if isinstance(each.get(objective), (int, float))]
     if not valued:
         raise InvalidArgumentError(f"store_results: no result has a value of '{objective}'")
@@ -62,10 +147,4 @@ def _store_results(
         for each in valued
         if (each[objective] >= limit if higher else each[objective] <= limit)
     ]
-    path = pathlib.Path(results_filename)
-    data = dict(read_json(path, "results_filename"))
-    if "device_name" not in env:
-        raise InvalidArgumentError("env: it has no 'device_name': pass the environment that tune_kernel returned")
-    device = str(env["device_name"]).strip().replace(" ", "-")
-    data.setdefault(device, {})["x".join(str(each) for each in sizes_of(problem_size))] = kept
-    write_json(path, data, "results_filename")
+    return kept, objective, higher

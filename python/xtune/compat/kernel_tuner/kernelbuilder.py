@@ -5,14 +5,24 @@ from typing import Any, List, Mapping, Optional, Sequence
 
 import numpy
 
+import xtune
 from xtune import _checks
 from xtune._arrays import is_array
 from xtune.compat.kernel_tuner.absent import refuse_others
 from xtune.compat.kernel_tuner.definition import Divisors, Sizes
+from xtune.compat.kernel_tuner.integration import TuneResults
 from xtune.compat.kernel_tuner.interface import run_kernel
-from xtune.errors import InvalidArgumentError, UnsupportedError
+from xtune.errors import InvalidArgumentError
+from xtune.tunable import Path
 
 __getattr__ = refuse_others("kernel_tuner.kernelbuilder")
+
+
+def _name_of_device(index: int) -> str:
+    """Of the device that the kernel will run on; empty: none is known, and any device's results serve."""
+    backends = [each for each in xtune.backends() if each.devices and each.compiler]
+    gpus = [each for each in backends if each.name != "host"] or backends
+    return next((device.name for each in gpus for device in each.devices if device.index == index), "")
 
 
 class PythonKernel:
@@ -20,6 +30,7 @@ class PythonKernel:
 
     inputs, outputs: a bool for each argument. An argument that is not an input keeps the value it got here; the list
     that a call returns has the arrays that are outputs. The arrays are copied to the device and back in each call.
+    results_file: of store_results, whose best configuration for this device and problem is used.
     """
 
     @_checks.checked
@@ -40,16 +51,16 @@ class PythonKernel:
         grid_div_z: Divisors = None,
         verbose: bool = True,
         lang: Optional[str] = None,
-        results_file: Any = None,
+        results_file: Optional[Path] = None,
         *,
         settings: Optional[Mapping[str, Any]] = None,
     ):
-        if results_file is not None:
-            raise UnsupportedError("results_file: pass the parameters themselves, as params")
         for name, flags in (("inputs", inputs), ("outputs", outputs)):
             if flags is not None and len(flags) != len(arguments):
                 raise InvalidArgumentError(f"{name} has {len(flags)} elements, and arguments has {len(arguments)}")
         self.params = dict(params or {})
+        if results_file is not None:
+            self.params.update(TuneResults(results_file).get_best_config(_name_of_device(device), problem_size))
         self._arguments = list(arguments)
         self._inputs = list(inputs or [True] * len(arguments))
         self._outputs = list(outputs or [True] * len(arguments))
