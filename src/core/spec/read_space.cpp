@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_set>
@@ -297,12 +298,11 @@ void read_problem(Reader& reader, const SuiteEntry* suite) {
   }
   if (!cases->is_array()) from.wrong_type(*cases, "cases", "an array of tables, [[cases]]");
   if (cases->items.empty()) from.fail(cases->at, "cases is empty: give at least one case, or none of the key");
+  std::map<Bindings, std::size_t> numbers;
   for (const TomlNode& item : cases->items) {
-    Bindings bindings = read_case(from, item, problem);
-    auto& all = reader.spec.cases;
-    if (const auto same = std::find(all.begin(), all.end(), bindings); same != all.end())
-      from.fail(item.at, "duplicate case: the same problem as case " + std::to_string(same - all.begin() + 1));
-    all.push_back(std::move(bindings));
+    const auto [same, is_new] = numbers.emplace(read_case(from, item, problem), numbers.size() + 1);
+    if (!is_new) from.fail(item.at, "duplicate case: the same problem as case " + std::to_string(same->second));
+    reader.spec.cases.push_back(same->first);
   }
 }
 

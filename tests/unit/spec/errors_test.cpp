@@ -230,6 +230,8 @@ TEST_CASE("arguments and launch") {
   CHECK(failure("[kernel]\nname = \"k\"\n").find("neither a source in [kernel] nor parameters") != std::string::npos);
   CHECK(failure(good + "[[cases]]\nM = 1\n[[cases]]\nM = 1\n").find("duplicate case: the same problem as case 1") !=
         std::string::npos);
+  CHECK(failure(good + "[[cases]]\nM = 3\n[[cases]]\nM = 1\n[[cases]]\nM = 1\n").find("as case 2") !=
+        std::string::npos);
   CHECK(failure(good + "[[cases]]\nMM = 1\n").find("unknown problem name 'MM' in [[cases]]") != std::string::npos);
   CHECK(failure(good + "[[cases]]\nM = 1.5\n").find("M is integer in [problem], got float") != std::string::npos);
 }
