@@ -14,19 +14,12 @@ namespace xtune::search {
 
 namespace {
 
-using RowMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Strided = Eigen::Map<const RowMatrix, 0, Eigen::OuterStride<>>;
-using Row = Eigen::Map<Eigen::RowVectorXf>;
-using ConstRow = Eigen::Map<const Eigen::RowVectorXf>;
-
-const float root5 = std::sqrt(5.0f);
-
-// The first `rows` rows of `columns` values, each `room` apart, as `new_rows` rows that are `new_room` apart.
-std::vector<float> widened(const std::vector<float>& matrix, std::size_t rows, std::size_t room, std::size_t columns,
-                           std::size_t new_rows, std::size_t new_room) {
-  std::vector<float> result(new_rows * new_room, 0);
-  for (std::size_t i = 0; i < rows; ++i) std::copy_n(matrix.data() + i * room, columns, result.data() + i * new_room);
-  return result;
+/// The kernel for these distances, in place.
+template <class Vector>
+void to_kernel(Vector& distances) {
+  auto r = distances.array();
+  r *= std::sqrt(5.0f);
+  r = (1 + r + r.square() * (1.0f / 3)) * (-r).exp();
 }
 
 // Lengths and noise of a Gaussian process by gradient steps that use only signs.
@@ -199,142 +192,97 @@ class ProcessModel : public Model {
 
 }  // namespace
 
-std::vector<float> GaussianProcess::scaled(std::span<const float> points) const {
-  std::vector<float> scales(features_);
-  for (std::size_t k = 0; k < features_; ++k) scales[k] = static_cast<float>(std::exp(log_scales_[k]));
-  std::vector<float> result(points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) result[i] = points[i] * scales[i % features_];
+GaussianProcess::Row GaussianProcess::scaled(const float* point) const {
+  Row result = Eigen::Map<const Row>(point, features_);
+  for (Index k = 0; k < features_; ++k)
+    result[k] *= static_cast<float>(std::exp(log_scales_[static_cast<std::size_t>(k)]));
   return result;
 }
 
-void GaussianProcess::reserve_points(std::size_t count) {
-  if (count <= point_room_) return;
-  const std::size_t room = std::max(count, point_room_ * 2 + 32);
-  factor_ = widened(factor_, points_, point_room_, points_, room, room);
-  point_room_ = room;
-  projected_.resize(point_room_ * pool_room_);
-}
-
-void GaussianProcess::reserve_pool(std::size_t count) {
-  if (count <= pool_room_) return;
-  const std::size_t room = std::max(count, pool_room_ + pool_room_ / 2);
-  pool_scaled_ = widened(pool_scaled_, features_, pool_room_, pool_size_, features_, room);
-  projected_ = widened(projected_, points_, pool_room_, pool_size_, point_room_, room);
-  pool_room_ = room;
+void GaussianProcess::reserve(Index points, Index pool) {
+  if (points > factor_.rows()) {
+    const Index room = std::max(points, factor_.rows() * 2 + 32);
+    factor_.conservativeResize(room, room);
+    points_scaled_.conservativeResize(room, features_);
+    projected_.conservativeResize(room, pool_scaled_.cols());
+  }
+  if (pool > pool_scaled_.cols()) {
+    const Index room = std::max(pool, pool_scaled_.cols() + pool_scaled_.cols() / 2);
+    pool_scaled_.conservativeResize(features_, room);
+    projected_.conservativeResize(factor_.rows(), room);
+  }
 }
 
 void GaussianProcess::set_pool(std::span<const float> candidates) {
   points_ = 0;
-  points_scaled_.clear();
-  pool_size_ = 0;
   variance_.clear();
   add_candidates(candidates);
 }
 
 void GaussianProcess::add_candidates(std::span<const float> candidates) {
-  const std::vector<float> added = scaled(candidates);
-  const std::size_t count = features_ == 0 ? 0 : added.size() / features_;
-  reserve_pool(pool_size_ + count);
-  for (std::size_t j = 0; j < count; ++j)
-    for (std::size_t k = 0; k < features_; ++k)
-      pool_scaled_[k * pool_room_ + pool_size_ + j] = added[j * features_ + k];
-  variance_.resize(pool_size_ + count, 1);
-  for (std::size_t j = 0; j < count && points_ > 0; ++j) {
-    const std::vector<float> column = project(added.data() + j * features_);
-    float left = 1;
-    for (std::size_t i = 0; i < points_; ++i) {
-      projected_[i * pool_room_ + pool_size_ + j] = column[i];
-      left -= column[i] * column[i];
-    }
-    variance_[pool_size_ + j] = std::max(left, 1e-6f);
+  const Index count = features_ == 0 ? 0 : static_cast<Index>(candidates.size()) / features_;
+  reserve(points_, pool() + count);
+  for (Index j = 0; j < count; ++j) {
+    const Row added = scaled(candidates.data() + j * features_);
+    pool_scaled_.col(pool()) = added;
+    const Eigen::VectorXf column = project(added);
+    projected_.col(pool()).head(points_) = column;
+    variance_.push_back(points_ == 0 ? 1 : std::max(1 - column.squaredNorm(), 1e-6f));
   }
-  pool_size_ += count;
 }
 
 // factor^-1 x kernel(points, point)
-std::vector<float> GaussianProcess::project(const float* scaled_point) const {
-  std::vector<float> column(points_);
-  for (std::size_t i = 0; i < points_; ++i) {
-    float r2 = 0;
-    for (std::size_t k = 0; k < features_; ++k) {
-      const float difference = points_scaled_[i * features_ + k] - scaled_point[k];
-      r2 += difference * difference;
-    }
-    const float r = root5 * std::sqrt(r2);
-    column[i] = (1 + r + r * r / 3) * std::exp(-r);
-  }
-  Eigen::Map<Eigen::VectorXf> values(column.data(), static_cast<Eigen::Index>(points_));
-  Strided(factor_.data(), static_cast<Eigen::Index>(points_), static_cast<Eigen::Index>(points_),
-          Eigen::OuterStride<>(static_cast<Eigen::Index>(point_room_)))
-      .triangularView<Eigen::Lower>()
-      .solveInPlace(values);
+Eigen::VectorXf GaussianProcess::project(const Row& scaled_point) const {
+  Eigen::VectorXf column = (points_scaled_.topRows(points_).rowwise() - scaled_point).rowwise().norm();
+  to_kernel(column);
+  factor_.topLeftCorner(points_, points_).triangularView<Eigen::Lower>().solveInPlace(column);
   return column;
 }
 
 std::size_t GaussianProcess::add_point(const float* point) {
-  reserve_points(points_ + 1);
-  const std::vector<float> own = scaled({point, features_});
-  const std::vector<float> column = project(own.data());
-  float left = 1 + static_cast<float>(noise());
-  for (const float value : column) left -= value * value;
+  reserve(points_ + 1, pool());
+  const Row own = scaled(point);
+  const Eigen::VectorXf column = project(own);
+  const float left = 1 + static_cast<float>(noise()) - column.squaredNorm();
   const float diagonal = std::sqrt(std::max(left, 1e-5f));
-  std::copy(column.begin(), column.end(), factor_.begin() + static_cast<std::ptrdiff_t>(points_ * point_room_));
-  factor_[points_ * point_room_ + points_] = diagonal;
-  points_scaled_.insert(points_scaled_.end(), own.begin(), own.end());
-  Row row(projected_.data() + points_ * pool_room_, static_cast<Eigen::Index>(pool_size_));
-  row.setZero();
-  for (std::size_t k = 0; k < features_; ++k) {
-    ConstRow feature(pool_scaled_.data() + k * pool_room_, static_cast<Eigen::Index>(pool_size_));
-    row.array() += (feature.array() - own[k]).square();
-  }
-  row = row.cwiseSqrt() * root5;
-  row.array() = (1 + row.array() + row.array().square() * (1.0f / 3)) * (-row.array()).exp();
-  if (points_ > 0)
-    row.noalias() -=
-        ConstRow(column.data(), static_cast<Eigen::Index>(points_)) *
-        Strided(projected_.data(), static_cast<Eigen::Index>(points_), static_cast<Eigen::Index>(pool_size_),
-                Eigen::OuterStride<>(static_cast<Eigen::Index>(pool_room_)));
+  factor_.row(points_).head(points_) = column;
+  factor_(points_, points_) = diagonal;
+  points_scaled_.row(points_) = own;
+  Row row = Row::Zero(pool());
+  for (Index k = 0; k < features_; ++k) row.array() += (pool_scaled_.row(k).head(pool()).array() - own[k]).square();
+  row = row.cwiseSqrt();
+  to_kernel(row);
+  row.noalias() -= column.transpose() * projected_.topLeftCorner(points_, pool());
   row /= diagonal;
-  Row variance(variance_.data(), static_cast<Eigen::Index>(pool_size_));
+  projected_.row(points_).head(pool()) = row;
+  Eigen::Map<Row> variance(variance_.data(), pool());
   variance.array() = (variance.array() - row.array().square()).max(1e-6f);
-  return points_++;
+  return static_cast<std::size_t>(points_++);
 }
 
-std::vector<float> GaussianProcess::weights(std::span<const float> targets) const {
-  std::vector<float> result(points_);
-  for (std::size_t i = 0; i < points_; ++i) {
-    if (std::isnan(targets[i])) continue;
-    const ConstRow row(factor_.data() + i * point_room_, static_cast<Eigen::Index>(i));
-    const float known = i == 0 ? 0 : row.dot(ConstRow(result.data(), static_cast<Eigen::Index>(i)));
-    result[i] = (targets[i] - known) / factor_[i * point_room_ + i];
-  }
+Eigen::VectorXf GaussianProcess::weights(std::span<const float> targets) const {
+  Eigen::VectorXf result = Eigen::VectorXf::Zero(points_);
+  for (Index i = 0; i < points_; ++i)
+    if (const float target = targets[static_cast<std::size_t>(i)]; !std::isnan(target))
+      result[i] = (target - factor_.row(i).head(i).dot(result.head(i))) / factor_(i, i);
   return result;
 }
 
 std::vector<float> GaussianProcess::mean(std::span<const float> targets) const {
-  std::vector<float> result(pool_size_, 0);
-  const std::vector<float> w = weights(targets);
-  if (points_ > 0)
-    Row(result.data(), static_cast<Eigen::Index>(pool_size_)).noalias() =
-        ConstRow(w.data(), static_cast<Eigen::Index>(points_)) *
-        Strided(projected_.data(), static_cast<Eigen::Index>(points_), static_cast<Eigen::Index>(pool_size_),
-                Eigen::OuterStride<>(static_cast<Eigen::Index>(pool_room_)));
+  std::vector<float> result(pool_size(), 0);
+  Eigen::Map<Row>(result.data(), pool()).noalias() =
+      weights(targets).transpose() * projected_.topLeftCorner(points_, pool());
   return result;
 }
 
 double GaussianProcess::signal_variance(std::span<const float> targets) const {
-  const std::vector<float> w = weights(targets);
-  double sum = 0, known = 0;
-  for (std::size_t i = 0; i < points_; ++i) {
-    if (std::isnan(targets[i])) continue;
-    sum += double{w[i]} * w[i];
-    ++known;
-  }
-  return known > 0 ? std::max(1e-8, sum / known) : 1;
+  const auto known = std::ranges::count_if(targets.first(points()), [](float target) { return !std::isnan(target); });
+  const double sum = weights(targets).cast<double>().squaredNorm();
+  return known > 0 ? std::max(1e-8, sum / static_cast<double>(known)) : 1;
 }
 
 GaussianProcess::GaussianProcess(std::size_t features)
-    : features_(features),
+    : features_(static_cast<Index>(features)),
       log_scales_(features + 1,
                   -std::log(usual_length) - 0.5 * std::log(static_cast<double>(std::max<std::size_t>(1, features)))) {
   log_scales_.back() = std::log(usual_noise);
@@ -344,19 +292,18 @@ double GaussianProcess::noise() const noexcept { return std::exp(log_scales_.bac
 
 std::vector<double> GaussianProcess::scales() const {
   std::vector<double> scales;
-  for (std::size_t k = 0; k < features_; ++k) scales.push_back(std::exp(log_scales_[k]));
+  for (Index k = 0; k < features_; ++k) scales.push_back(std::exp(log_scales_[static_cast<std::size_t>(k)]));
   return scales;
 }
 
 // Rprop (Riedmiller and Braun, 1993): each logarithm has its own step, which grows while its gradient keeps its sign.
 void GaussianProcess::learn_lengths(std::span<const float> points, std::span<const float> targets, int steps) {
   if (targets.size() < 3 || features_ == 0) return;
-  const auto n = static_cast<Eigen::Index>(targets.size());
-  const auto d = static_cast<Eigen::Index>(features_);
-  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const Eigen::MatrixXd x = Eigen::Map<const Rows>(points.data(), n, d).cast<double>();
+  const auto n = static_cast<Index>(targets.size());
+  const Index d = features_;
+  const Eigen::MatrixXd x = Eigen::Map<const Matrix>(points.data(), n, d).cast<double>();
   const Eigen::VectorXd y = Eigen::Map<const Eigen::VectorXf>(targets.data(), n).cast<double>();
-  const GaussianProcess fresh(features_);
+  const GaussianProcess fresh(static_cast<std::size_t>(features_));
   const Eigen::VectorXd usual = Eigen::Map<const Eigen::VectorXd>(fresh.log_scales_.data(), d + 1);
   Eigen::VectorXd logs = Eigen::Map<const Eigen::VectorXd>(log_scales_.data(), d + 1);
   Eigen::VectorXd best = logs;

@@ -1,6 +1,7 @@
 // Gaussian process regression over a pool of candidates, updated a point at a time.
 #pragma once
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -20,12 +21,12 @@ class GaussianProcess {
 
   /// Removes all points and sets a new pool.
   void set_pool(std::span<const float> candidates);
-  std::size_t pool_size() const noexcept { return pool_size_; }
+  std::size_t pool_size() const noexcept { return variance_.size(); }
   void add_candidates(std::span<const float> candidates);
 
   /// Adds a point whose target is still unknown; returns its number.
   std::size_t add_point(const float* point);
-  std::size_t points() const noexcept { return points_; }
+  std::size_t points() const noexcept { return static_cast<std::size_t>(points_); }
 
   /// Posterior mean of the pool for these targets (one for each point) with a prior mean of zero. NaN: use the
   /// prediction of the earlier points, so that the point does not change the mean.
@@ -41,20 +42,24 @@ class GaussianProcess {
   double noise() const noexcept;
 
  private:
-  std::vector<float> weights(std::span<const float> targets) const;
-  std::vector<float> project(const float* scaled_point) const;
-  std::vector<float> scaled(std::span<const float> points) const;
-  void reserve_points(std::size_t count);
-  void reserve_pool(std::size_t count);
+  using Index = Eigen::Index;
+  using Row = Eigen::RowVectorXf;
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-  std::size_t features_;
+  Eigen::VectorXf weights(std::span<const float> targets) const;
+  Eigen::VectorXf project(const Row& scaled_point) const;
+  Row scaled(const float* point) const;
+  void reserve(Index points, Index pool);
+  Index pool() const noexcept { return static_cast<Index>(variance_.size()); }
+
+  Index features_;
   std::vector<double> log_scales_;  // natural logarithms of the inverse lengths, then of the noise variance
-  std::size_t points_ = 0, point_room_ = 0;
-  std::size_t pool_size_ = 0, pool_room_ = 0;
-  std::vector<float> points_scaled_;  // point by point
-  std::vector<float> pool_scaled_;    // feature by feature, pool_room_ each
-  std::vector<float> factor_;         // lower Cholesky factor, row by row, point_room_ each
-  std::vector<float> projected_;      // factor^-1 x kernel(points, pool), row by row, pool_room_ each
+  Index points_ = 0;
+  // With room for more points and candidates:
+  Matrix points_scaled_;  // a row for each point
+  Matrix pool_scaled_;    // a column for each candidate
+  Matrix factor_;         // lower Cholesky factor
+  Matrix projected_;      // factor^-1 x kernel(points, pool)
   std::vector<float> variance_;
 };
 
