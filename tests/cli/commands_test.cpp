@@ -645,6 +645,30 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a parameter whose name the code uses for something else is named, and not where it is used as a value") {
+  const Cli cli;
+  const auto compiled = [&](const std::string& name, const std::string& source) {
+    cli.write("k.cu", source);
+    const std::string spec = cli.write("k.toml",
+                                       "kernel = { name = \"k\", source = \"k.cu\" }\nproblem = { N = 64 }\n"
+                                       "args = [{ name = \"in\", dtype = \"f32\", shape = \"N\", role = \"out\" }]\n"
+                                       "launch = { grid = 1, block = 32 }\nspace = { params = { " +
+                                           name + " = [64] } }\n");
+    return cli.xtune({"compile", spec, "--backend", "host"}).stdout_text;
+  };
+  const std::string hint = "is a macro here";
+  CHECK(has(compiled("step", "extern \"C\" __global__ void k(float* y) { int step = 1; y[threadIdx.x] = step; }\n"),
+            "step " + hint));
+  CHECK(has(compiled("B",
+                     "template <int B> struct Tile { static constexpr int size = B; };\n"
+                     "extern \"C\" __global__ void k(float* y) { y[threadIdx.x] = Tile<2 * B>::size; }\n"),
+            "B " + hint));
+  const std::string wrong =
+      compiled("B", "extern \"C\" __global__ void k(float* y) { float part[B]; y[threadIdx.x] = part; }\n");
+  CHECK(has(wrong, "error"));
+  CHECK_FALSE(has(wrong, hint));
+}
+
 TEST_CASE("compile --limit shows every value, and every case") {
   const Cli cli;
   cli.copy_spec("[1, 2, 3]");  // launch-only: they share a binary

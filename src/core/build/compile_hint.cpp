@@ -317,15 +317,15 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
     if (!hint.empty()) message += fmt::format(" (hint: {})", hint);
     // NVIDIA's headers are for NVIDIA GPUs: none will be found for AMD's.
     const bool is_hip = compiler == KernelCompiler::hiprtc || compiler == KernelCompiler::hip_clang;
-    const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);
-    if (shortage && !(is_hip && is_nvidias_header(line))) {
-      ShortageFailure other(shortage->lack(), failure.outcome(), message, failure.log());
+    const auto rethrow = [&](auto other) {
       other.files_read = failure.files_read;
       throw other;
-    }
-    CandidateFailure other(failure.outcome(), message, failure.log());
-    other.files_read = failure.files_read;
-    throw other;
+    };
+    const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);
+    if (shortage && !(is_hip && is_nvidias_header(line)))
+      rethrow(ShortageFailure(shortage->lack(), failure.outcome(), message, failure.log()));
+    rethrow(CandidateFailure(failure.outcome(), message, failure.log()));
+    throw;
   }
 }
 
