@@ -29,7 +29,7 @@ const std::vector<std::pair<int, std::string>>& exit_code_meanings() {
       {own_failure, "a failure of xtune itself or of the machine, or `store verify` found damage"},
       {bad_arguments, "wrong arguments or spec"},
       {nothing_valid,
-       "nothing valid was found: no configuration passed, `validate` found one that fails, `cover` left cases without "
+       "nothing valid was found: no configuration passed, `validate` found one that fails, `select` left cases without "
        "one, or `report` or `coverage` found no results"},
       {unavailable, "the device or backend is unavailable"},
       {regressed,

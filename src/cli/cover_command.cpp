@@ -1,4 +1,4 @@
-// xtune cover: the smallest set of configurations that serves all cases of a spec nearly as well as each case's own
+// xtune select: the smallest set of configurations that serves all cases of a spec nearly as well as each case's own
 // best.
 
 #include <cmath>
@@ -221,8 +221,9 @@ int print_cover(const CoverOptions& options) {
 
 void add_cover_command(CLI::App& app, Context& context) {
   const auto [command, options] =
-      add_command<CoverOptions>(app, context, "cover", "Pick the fewest configurations that serve all cases well",
-                                "xtune cover configs/gemm.toml --max-configs 8 --within 5%", print_cover);
+      add_command<CoverOptions>(app, context, "select", "Pick the fewest configurations that serve all cases well",
+                                "xtune select configs/gemm.toml --max-configs 8 --within 5%", print_cover);
+  command.alias("cover");  // its earlier name
   add_spec_argument(command, options.path);
   const OptionGroup search(command, option_group::search), problem(command, option_group::problem);
   search.number("--max-configs", options.most, 1, "Pick at most N configurations");

@@ -31,7 +31,7 @@ ValueKind kind_of(const CLI::Option& option, const std::string& type) {
 OptionText option_text(const CLI::Option& option) {
   OptionText text;
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+  if (!option.get_lnames().empty()) text.names.push_back("--" + option.get_lnames().front());  // others: earlier names
   const std::string type = option.get_type_name();
   text.kind = kind_of(option, type);
   if (text.kind == ValueKind::text && type.find('|') != std::string::npos) text.words = base::split(type, '|');
@@ -127,7 +127,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 
 const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   for (const CLI::App* const each : commands_of(app))
-    if (each->get_name() == name) return each;
+    if (each->check_name(name)) return each;  // also by an alias, which is an earlier name
   return nullptr;
 }
 
@@ -141,7 +141,7 @@ Words command_names(const CLI::App& app) {
 Words option_names(const CLI::App& app) {
   Words names;
   for (const CLI::Option* const option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    if (!option->get_lnames().empty()) names.push_back("--" + option->get_lnames().front());
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;

@@ -112,7 +112,7 @@ void RunCommand::put_before_program() {
          {std::pair{!options_.exec_prefix.empty(), "--exec-prefix"}, {options_.dry_run, "--dry-run"}})
       if (given)
         throw bad_argument(
-            "{} is about programs, and the spec has no [process]; `xtune space --samples 5` prints "
+            "{} is about programs, and the spec has no [process]; `xtune space --rows 5` prints "
             "configurations of a kernel",
             option);
     return;

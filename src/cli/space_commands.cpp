@@ -67,7 +67,7 @@ Json describe(const SpaceOptions& options, const spec::Spec& spec, const Binding
   json["valid"] = space.size();
   json["construct_ms"] = construct_ms;
   const std::uint64_t samples = std::min(options.samples, space.size());
-  if (samples > max_samples) throw bad_argument("--samples {}: at most {} are printed", options.samples, max_samples);
+  if (samples > max_samples) throw bad_argument("--rows {}: at most {} are printed", options.samples, max_samples);
   const search::Permutation order(space.size(), options.seed);
   for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(named(space, order(i)));
   if (options.effects)
@@ -109,10 +109,10 @@ int print_space(const SpaceOptions& options) {
 void add_space_command(CLI::App& app, Context& context) {
   const auto [command, options] =
       add_command<SpaceOptions>(app, context, "space", "Print the size of the search space, and samples of it",
-                                "xtune space configs/gemm.toml --samples 5 --constraints", print_space);
+                                "xtune space configs/gemm.toml --rows 5 --constraints", print_space);
   add_spec_argument(command, options.path);
   const OptionGroup search(command, option_group::search);
-  search.number("--samples", options.samples, 0, "Print N different configurations, drawn uniformly");
+  search.number("--rows,--samples", options.samples, 0, "Print N different configurations, drawn uniformly");
   search.number("--seed", options.seed, 0, "Seed the samples");
   search.flag("--constraints", options.effects, "Print how many configurations each constraint removes on its own");
   add_common_options(command, options.common);
@@ -317,12 +317,12 @@ int print_candidates(const CandidatesOptions& options) {
 void add_candidates_command(CLI::App& app, Context& context) {
   const auto [command, options] = add_command<CandidatesOptions>(
       app, context, "candidates", "List what a model of the hardware rates best, and why",
-      "xtune candidates configs/gemm.toml --arch gfx942 --top 10\n"
+      "xtune candidates configs/gemm.toml --arch gfx942 --rows 10\n"
       "  xtune candidates --template matmul -D M=4096 -D N=4096 -D K=4096 --dtype f16 --arch sm_90",
       print_candidates);
   add_spec_argument(command, options.path)->required(false);
   const OptionGroup search(command, option_group::search), problem(command, option_group::problem);
-  search.number("--top", options.top, 1, "List this many, instead of the spec's top_k", 1'000'000);
+  search.number("--rows,--top", options.top, 1, "List this many, instead of the spec's top_k", 1'000'000);
   search.words("--rank", options.rank, {"model", "carver"}, "Rank by this, instead of the spec's rank");
   search.number("--seed", options.seed, 0, "Seed the sample that stands for a huge space");
   problem.value("--template", options.template_name, "NAME",

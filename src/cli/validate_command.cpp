@@ -129,7 +129,7 @@ std::vector<Bindings> chosen(const ValidateOptions& options, const spec::Spec& s
   for (const std::uint64_t index : search::spread_sample(space, limit, each))
     configs.push_back(space.named(space.at(index)));
   if (!options.quiet && configs.size() < space.size())
-    tell("{} of {} configurations, drawn so that every parameter value is among them (--configs says how many)\n",
+    tell("{} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
          configs.size(), space.size());
   return configs;
 }
@@ -218,9 +218,9 @@ void add_validate_command(CLI::App& app, Context& context) {
       "xtune validate configs/gemm.toml --arch gfx942 -D M=64 -D N=64 -D K=64", validate);
   add_specs_argument(command, options.paths);
   const OptionGroup search(command, option_group::search);
-  search.number("--configs", options.configs, 1,
+  search.number("--limit,--configs", options.configs, 1,
                 "Validate at most N configurations of each case, a sample that shows every parameter value");
-  search.flag("--all", options.all, "Validate every configuration")->excludes("--configs");
+  search.flag("--all", options.all, "Validate every configuration")->excludes("--limit");
   search.value("--config", options.config, "NAME=VALUE,...",
                "Validate only configurations with these values: BLOCK=64,UNROLL=4");
   add_problem_options(command, options.common);

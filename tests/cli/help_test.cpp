@@ -109,6 +109,25 @@ TEST_CASE("A command takes only the options that mean something to it") {
         "");
 }
 
+TEST_CASE("Earlier names of commands and options work, and help shows only the present ones") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]");
+  const auto same = [&](std::vector<std::string> now, std::vector<std::string> earlier) {
+    const CommandResult a = cli.xtune(now), b = cli.xtune(earlier);
+    CHECK(a.exit_code == b.exit_code);
+    CHECK(a.stdout_text == b.stdout_text);
+  };
+  for (const char* rows : {"--rows", "--samples"})
+    CHECK(has(cli.xtune({"space", spec, "--backend", "host", rows, "1"}).stdout_text, "VARIANT"));
+  same({"select", "--help"}, {"cover", "--help"});
+  same({"help", "select"}, {"help", "cover"});
+  CHECK_FALSE(has(help_of(cli, {"space"}), "--samples"));
+  CHECK_FALSE(has(help_of(cli, {"candidates"}), "--top"));
+  CHECK(has(help_of(cli, {"validate"}), "--limit"));
+  CHECK_FALSE(has(help_of(cli, {"validate"}), "--configs"));
+  CHECK_FALSE(has(cli.xtune({"--help"}).stdout_text, "cover "));
+}
+
 TEST_CASE("Commands for xtune's own use are in no list") {
   const Cli cli;
   CHECK_FALSE(has(cli.xtune({"--help-all"}).stdout_text, "worker"));

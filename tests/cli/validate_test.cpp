@@ -79,13 +79,13 @@ TEST_CASE("validate reports what is wrong, and returns 3") {
   CHECK(has(wrong.stdout_text, ": 1 of 2 valid, 1 wrong_result\n"));
   const CommandResult none = cli.xtune({"validate", spec, "--backend", "host", "--config", "FAULT"});
   CHECK(none.exit_code == 2);
-  CHECK(cli.xtune({"validate", spec, "--backend", "host", "--all", "--configs", "2"}).exit_code == 2);
+  CHECK(cli.xtune({"validate", spec, "--backend", "host", "--all", "--limit", "2"}).exit_code == 2);
 }
 
 TEST_CASE("validate takes at most as many configurations as asked for") {
   const Cli cli;
   const CommandResult some =
-      cli.xtune({"validate", cli.copy_spec("[1, 2, 3, 4, 5, 6]"), "--backend", "host", "--configs", "2"});
+      cli.xtune({"validate", cli.copy_spec("[1, 2, 3, 4, 5, 6]"), "--backend", "host", "--limit", "2"});
   CHECK(has(some.stdout_text, ": 2 of 2 valid\n"));
   CHECK(has(some.stderr_text, "2 of 6 configurations"));
 }

@@ -558,10 +558,10 @@ TEST_CASE("the child of a fork calls the kernels of its parent") {
 }
 #endif
 
-TEST_CASE("host: xtune cover picks from what was measured") {
+TEST_CASE("host: xtune select picks from what was measured") {
   const Axpy axpy;
   const auto cover = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"cover", axpy.spec, "--backend", "host", "--format", "json"};
+    std::vector<std::string> arguments{"select", axpy.spec, "--backend", "host", "--format", "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return axpy.cli.xtune(arguments);
   };
