@@ -26,6 +26,11 @@ Json answer_json(const spec::Spec& spec, const Bindings& problem, const device::
     json["measured_for"] = report::bindings_json(found.record->problem);
     json["measured_on"] = found.record->device.name;
     json["differences"] = found.differences;
+    json["failed_elsewhere"] = Json::array();
+    for (const store::Record& failure : found.failed_elsewhere)
+      json["failed_elsewhere"].push_back({{"problem", report::bindings_json(failure.problem)},
+                                          {"outcome", to_string(failure.outcome)},
+                                          {"message", failure.message}});
     json["stale"] = nullptr;
     if (found.stale) json["stale"] = {{"driver", {{"measured", found.record->device.driver}, {"now", device.driver}}}};
   }
@@ -53,8 +58,12 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     if (found.stale)
       print_out("  stale: {}; `xtune run` measures again\n", store::driver_change(record.device, device));
     else if (!found.differences.empty())
-      print_out("  measured with another {} than this spec has now; `xtune run` measures again\n",
-                build::part_names(found.differences));
+      print_out("  measured before a change ({}); `xtune run` measures again\n",
+                store::changes_text(found.differences));
+    if (!found.failed_elsewhere.empty())
+      print_out("  suspect: the same configuration failed for {} ({}); `xtune run` measures it for this problem\n",
+                space::shown_text(found.failed_elsewhere.front().problem),
+                to_string(found.failed_elsewhere.front().outcome));
   } else if (found.beyond) {
     print_out("none: the nearest measured problem has distance {:.3g}, {}; run `xtune run SPEC`\n", *found.beyond,
               store::outside_radius(spec.dispatch.radius));
@@ -95,7 +104,7 @@ class AcrossAnswer {
       if (choice_) break;
     }
     for (std::size_t i = 0; choice_ && i < fits.size(); ++i)
-      differences_.push_back(fits[i]->differences(*choice_->records[i]));
+      differences_.push_back(fits[i]->named(*choice_->records[i], fits[i]->differences(*choice_->records[i])));
   }
 
   bool found() const { return choice_.has_value(); }
@@ -105,8 +114,8 @@ class AcrossAnswer {
     if (!choice_) return text + "      `xtune run` measures what the store lacks\n";
     for (std::size_t i = 0; i < differences_.size(); ++i)
       if (!differences_[i].empty())
-        text += fmt::format("      {}: measured with another {} than now\n", space::shown_text(spec_.cases[i]),
-                            build::part_names(differences_[i]));
+        text += fmt::format("      {}: measured before a change ({})\n", space::shown_text(spec_.cases[i]),
+                            store::changes_text(differences_[i]));
     return text;
   }
   Json json(std::size_t index) const {

@@ -140,7 +140,9 @@ store::Criterion StoredAnswers::criterion(const Bindings& problem) const {
 }
 
 store::LookupResult StoredAnswers::look_up(const Bindings& problem, store::SpecFit& fit) const {
-  return view_.look_up(problem, target_.device, fit.rules(), criterion(problem));
+  store::LookupResult found = view_.look_up(problem, target_.device, fit.rules(), criterion(problem));
+  for (const store::Record& failure : found.failed_elsewhere) found.reasons.push_back(store::failure_text(failure));
+  return found;
 }
 
 SpecList list_specs(const std::vector<std::string>& paths) {

@@ -69,7 +69,9 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
   if (found.stale)
     one.notes.push_back("Stale: " + store::driver_change(found.record->device, target.device) + ".");
   else if (!found.differences.empty())
-    one.notes.push_back("Measured with another " + build::part_names(found.differences) + " than the spec has now.");
+    one.notes.push_back("Measured before a change of the spec: " + store::changes_text(found.differences) + ".");
+  for (const store::Record& failure : found.failed_elsewhere)
+    one.notes.push_back("Suspect: " + store::failure_text(failure) + ".");
   return one;
 }
 

@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "cli/cases.hpp"
-#include "core/build/manifest.hpp"
 #include "core/space/value.hpp"
 #include "core/store/record_log.hpp"
 #include "report/text/run_report.hpp"
@@ -108,15 +107,11 @@ class SourcesOfToday {
  public:
   const build::ArtifactSources& of(const build::CompileRequest& request) {
     if (request.source != source_ || request.files != files_) {
-      build::ManifestNow all;
-      for (const build::Manifest& manifest : request.known_manifests) {
-        all.manifest = manifest;
-        all.keyed.add(build::contents_of(manifest, request.source_name).keyed);
-      }
-      sources_ = build::sources_of(build::with_reads(request, all));
+      sources_ = store::sources_now(request);
       source_ = request.source;
       files_ = request.files;
     }
+    sources_.settings = build::settings_of(request);
     return sources_;
   }
 

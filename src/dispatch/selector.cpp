@@ -169,10 +169,7 @@ std::string Selector::Query::find_objection(const Bindings& config) {
     return std::all_of(differences.begin(), differences.end(), is_same_code);
   };
   const std::optional<std::size_t> against = store::objection(launches, problem, device, holds);
-  if (!against) return {};
-  const store::Record record = records[*against]();
-  return fmt::format("{} failed for {} ({}{}{})", space::shown_text(config), space::shown_text(record.problem),
-                     to_string(record.outcome), record.message.empty() ? "" : ": ", record.message);
+  return against ? store::failure_text(records[*against]()) : "";
 }
 
 namespace {
@@ -208,6 +205,10 @@ Selection Selector::Query::from_view(const store::StoreView& view) {
   const bool stale = found.fit == store::KeyFit::stale;
   if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale);
   selection.choice.reasons.push_back(std::move(reason));
+  if (selection.record && found.distance != 0)
+    for (const store::Record& failure :
+         store::failures_elsewhere(view, selection.choice.config, problem, device, rules))
+      selection.choice.reasons.push_back(store::failure_text(failure));
   return selection;
 }
 

@@ -454,10 +454,12 @@ TEST_CASE("best answers with configurations that the spec has today, and lists w
     cli.write("copy.cu", read_file(cli.path("copy.cu")) + "// edited\n");
     const json answer = best(spec);
     CHECK(answer["match"] == "exact");
-    CHECK(answer["differences"].size() == 1);
-    CHECK(mentions(answer, "what differs: artifact"));
-    CHECK(cli.xtune({"best", spec, "--backend", "host"}).stdout_text.find("measured with another artifact") !=
-          std::string::npos);
+    CHECK(answer["differences"] == json{"source copy.cu: changed"});
+    CHECK(mentions(answer, "what differs: source copy.cu: changed"));
+    CHECK(has(cli.xtune({"best", spec, "--backend", "host"}).stdout_text,
+              "measured before a change (source copy.cu: changed)"));
+    CHECK(has(cli.xtune({"best", spec, "--backend", "host", "--format", "csv"}).stdout_text,
+              "true,source copy.cu: changed,"));
     // Results of this source come before faster ones of the old source.
     const json again = parsed(cli.run(spec, {"-D", "VARIANT=3"}));
     REQUIRE(again["counts"] == json{{"ok", 1}});
@@ -465,6 +467,46 @@ TEST_CASE("best answers with configurations that the spec has today, and lists w
     CHECK(now["best"]["config"] == json{{"VARIANT", 3}});
     CHECK(now["differences"].empty());
   }
+}
+
+TEST_CASE("A changed define and a changed option are named with both values, in every format") {
+  const Cli cli;
+  std::string text = read_file(cli.copy_spec("[1]"));
+  const auto spec_with = [&](const std::string& keys) {
+    return cli.write("spec.toml", std::string(text).insert(text.find("entry = "), keys));
+  };
+  REQUIRE(cli.run(spec_with("defines = { LAYOUT = \"0\" }\n")).exit_code == 0);
+  const std::string other = spec_with("defines = { LAYOUT = \"2\" }\noptions = [\"-O1\"]\n");
+  const auto text_of = [&](const std::string& command, const std::string& format) {
+    return cli.xtune({command, other, "--backend", "host", "--format", format}).stdout_text;
+  };
+  for (const std::string command : {"why", "best"})
+    for (const std::string format : {"text", "json"}) {
+      CAPTURE(command + format);
+      CHECK(has(text_of(command, format), "define LAYOUT: 0 -> 2"));
+      CHECK(has(text_of(command, format), "options: (none) -> -O1"));
+    }
+  const std::string csv = text_of("best", "csv");
+  CHECK(has(csv, "stale,differences,failed_elsewhere\n"));
+  CHECK(has(csv, "true,define LAYOUT: 0 -> 2; options: (none) -> -O1,"));
+}
+
+TEST_CASE("A configuration that was wrong for another problem does not answer without a word") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[2]");
+  std::string source = read_file(cli.path("copy.cu"));
+  cli.write("copy.cu", source.replace(source.find("x[i];"), 5, "x[i] + (n == 96);"));
+  REQUIRE(cli.run(spec).exit_code == 0);
+  REQUIRE(cli.run(spec, {"-D", "N=96"}).exit_code == 3);
+  const auto best = [&](const std::string& size, const std::string& format) {
+    return cli.xtune({"best", spec, "--backend", "host", "-D", size, "--format", format}).stdout_text;
+  };
+  CHECK(has(best("N=8192", "text"), "suspect: the same configuration failed for N=96 (wrong_result)"));
+  const json answer = json::parse(best("N=8192", "json"));
+  REQUIRE(answer["failed_elsewhere"].size() == 1);
+  CHECK(answer["failed_elsewhere"][0]["problem"] == json{{"N", 96}});
+  CHECK(has(best("N=8192", "csv"), ",wrong_result for N=96\n"));
+  CHECK_FALSE(has(best("N=4096", "text"), "failed for N=96"));
 }
 
 TEST_CASE("best never answers with what a sanitized kernel took") {

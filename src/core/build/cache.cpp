@@ -3,6 +3,7 @@
 #include "core/build/cache.hpp"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ ArtifactSources sources_from(const Json& json) {
   if (const auto source = json.find("source"); source != json.end()) sources.source = source_file_from(*source);
   for (const Json& file : json.value("files", Json::array())) sources.files.push_back(source_file_from(file));
   sources.toolchain = json.value("toolchain", "");
+  sources.settings = json.value("settings", KeyParts());
   return sources;
 }
 
@@ -99,6 +101,7 @@ std::string artifact_metadata(const Artifact& artifact, const std::string& sourc
   if (!source_sha256.empty()) json["source_sha256"] = source_sha256;
   if (sources.source) json["source"] = {sources.source->path, sources.source->sha256};
   for (const SourceFile& file : sources.files) json["files"].push_back({file.path, file.sha256});
+  if (!sources.settings.empty()) json["settings"] = sources.settings;
   return json.dump();
 }
 
@@ -206,6 +209,14 @@ bool is_other_source(const ArtifactSources& a, const ArtifactSources& b) {
 
 }  // namespace
 
+KeyParts settings_of(const CompileRequest& request) {
+  KeyParts settings{{"arch", request.arch}, {"entry", fmt::format("{}", fmt::join(entries_of(request), " "))}};
+  if (!request.options.empty()) settings.emplace_back("options", fmt::format("{}", fmt::join(request.options, " ")));
+  for (const auto& [name, value] : request.defines) settings.emplace_back("define " + name, value);
+  for (auto& [name, value] : settings) name = base::printable(name), value = base::printable(value);
+  return settings;
+}
+
 ArtifactSources sources_of(const CompileRequest& request) {
   ArtifactSources sources;
   // For a program this is a list of its sources, which are among the files.
@@ -214,6 +225,7 @@ ArtifactSources sources_of(const CompileRequest& request) {
     for (const KeyedFile& file : request.files->files)
       sources.files.push_back({base::printable(file.path), file.sha256});
   sources.toolchain = base::printable(request.toolchain);
+  sources.settings = settings_of(request);
   return sources;
 }
 
@@ -234,6 +246,8 @@ std::vector<std::string> source_changes(const ArtifactSources& stored, const Art
   std::vector<std::string> lines;
   if (is_other_source(stored, now)) lines.push_back("source " + name_of(*now.source) + ": changed");
   for (const std::string& path : changed_files(stored, now)) lines.push_back("file " + path + ": changed");
+  if (!stored.settings.empty() && !now.settings.empty())
+    for (std::string& line : key_difference(stored.settings, now.settings)) lines.push_back(std::move(line));
   if (!stored.toolchain.empty() && !now.toolchain.empty() && stored.toolchain != now.toolchain)
     lines.push_back("compiler: " + stored.toolchain + " -> " + now.toolchain);
   return lines;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/build/keys.hpp"
 
 namespace xtune::build {
 
@@ -22,6 +23,7 @@ struct ArtifactSources {
   std::optional<SourceFile> source;  ///< the kernel's source; unset: a program, or metadata of an earlier version
   std::vector<SourceFile> files;     ///< headers, and the files of a program
   std::string toolchain;             ///< fingerprint; empty: unknown
+  KeyParts settings;  ///< "define NAME", "options" and the like, for people; none: metadata of an earlier version
 };
 
 /// Keys and formats become file names: 64 hex digits, and a few small letters; no other characters are allowed.
@@ -79,6 +81,8 @@ class ArtifactCache {
   std::filesystem::path store_;
 };
 
+/// ArtifactSources::settings of a request.
+KeyParts settings_of(const CompileRequest& request);
 /// The sources of a request that is compiled now.
 ArtifactSources sources_of(const CompileRequest& request);
 /// The sources of the store's artifact with that key; everything is empty if there is no valid metadata.
@@ -88,7 +92,8 @@ ArtifactSources stored_sources(const std::filesystem::path& store, const std::st
 /// configurations may include different files.
 bool same_sources(const ArtifactSources& a, const ArtifactSources& b);
 
-/// One line for each difference: "source k.cu: changed", "compiler: g++ 12 -> g++ 13". Empty: no difference is known.
+/// One line for each difference: "source k.cu: changed", "define LAYOUT: 0 -> 1", "compiler: g++ 12 -> g++ 13". Empty:
+/// no difference is known.
 std::vector<std::string> source_changes(const ArtifactSources& stored, const ArtifactSources& now);
 
 }  // namespace xtune::build

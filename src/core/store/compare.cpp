@@ -50,8 +50,11 @@ std::vector<std::string> key_changes(const CaseComparison& pair, const Record& b
                          before.artifact_key, build::stored_sources(pair.after.store, after.artifact_key));
   const bool other_config = before.config != after.config;
   std::erase_if(lines, [&](const std::string& line) {
-    return other_config &&
-           (line.starts_with("runtime: ") || line.starts_with("launch: ") || line.starts_with("artifact: "));
+    constexpr std::string_view define = "define ";
+    const bool of_config =
+        line.starts_with(define) && after.config.contains(line.substr(define.size(), line.find(':') - define.size()));
+    return other_config && (of_config || line.starts_with("entry: ") || line.starts_with("runtime: ") ||
+                            line.starts_with("launch: ") || line.starts_with("artifact: "));
   });
   for (std::string& line : lines) {
     if (line.starts_with("device: "))

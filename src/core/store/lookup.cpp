@@ -20,6 +20,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/manifest.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "core/store/best.hpp"
@@ -57,6 +58,15 @@ std::string driver_change(const device::DeviceInfo& measured, const device::Devi
   return fmt::format("driver {} when it was measured, driver {} now", measured.driver, now.driver);
 }
 
+build::ArtifactSources sources_now(const build::CompileRequest& request) {
+  build::ManifestNow all;
+  for (const build::Manifest& manifest : request.known_manifests) {
+    all.manifest = manifest;
+    all.keyed.add(build::contents_of(manifest, request.source_name).keyed);
+  }
+  return build::sources_of(build::with_reads(request, all));
+}
+
 std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
                                             const std::string& artifact_key, const build::ArtifactSources& now) {
   const auto artifact = std::find_if(differences.begin(), differences.end(),
@@ -66,6 +76,16 @@ std::vector<std::string> with_changes_named(std::vector<std::string> differences
   if (changes.empty()) return differences;
   differences.insert(differences.erase(artifact), changes.begin(), changes.end());
   return differences;
+}
+
+std::string changes_text(const std::vector<std::string>& differences) {
+  constexpr std::size_t longest = 100;
+  std::string text;
+  for (const std::string& line : differences) {
+    const bool tells = line.size() <= longest && !line.starts_with("artifact: ");
+    text += (text.empty() ? "" : "; ") + (tells ? line : line.substr(0, line.find(':')));
+  }
+  return text;
 }
 
 void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver) {
@@ -166,6 +186,8 @@ RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& r
       ++choice.failed;
       continue;
     }
+    if (choice.record && !choice.fastest)
+      choice.fastest = std::move(choice.record), choice.fastest_differences = std::move(choice.differences);
     choice.place = i, choice.record = record, choice.differences = std::move(differences);
     if (fit == KeyFit::holds) return choice.passed_over = i - choice.failed, choice;
   }
@@ -204,6 +226,9 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
       continue;
     }
     RankedChoice choice = choose_ranked(order, rules);
+    const auto named = [&](const Record& record, std::vector<std::string> differences) {
+      return rules.named ? rules.named(record, std::move(differences)) : differences;
+    };
     if (choice.failed > 0)
       tell(fmt::format("{} records skipped: their configurations failed as this spec is now", choice.failed));
     if (!choice.record) continue;
@@ -211,17 +236,18 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
     result.distance = group.nearness.distance;
     const Record& taken = *choice.record;
     result.stale = key_fit(choice.differences) == KeyFit::stale;
+    result.differences = named(taken, std::move(choice.differences));
     tell(fmt::format("taken as the {} match, {}{}", to_string(result.match),
                      base::human_time_ms(measure::statistic(taken.time_ms, criterion.statistic)),
                      taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
-    if (choice.passed_over > 0)
-      tell(fmt::format("{} records skipped: measured under a key that is no longer this spec's", choice.passed_over));
+    if (choice.passed_over > 0 && choice.fastest)
+      tell(fmt::format("{} faster record{} skipped: measured before a change ({}); `xtune run` measures again",
+                       choice.passed_over, choice.passed_over == 1 ? "" : "s",
+                       changes_text(named(*choice.fastest, std::move(choice.fastest_differences)))));
     if (result.stale)
       tell(fmt::format("stale: {}; `xtune run` measures again", driver_change(taken.device, device)));
-    else if (!choice.differences.empty())
-      tell(fmt::format("measured under another key than this spec's; what differs: {}",
-                       build::part_names(choice.differences)));
-    result.differences = std::move(choice.differences);
+    else if (!result.differences.empty())
+      tell("measured under another key than this spec's; what differs: " + changes_text(result.differences));
     result.record = std::move(choice.record);
     result.beyond.reset();
   }
@@ -278,6 +304,11 @@ bool failed_when_run(Outcome outcome, std::string_view stage) {
       break;
   }
   return false;
+}
+
+std::string failure_text(const Record& failure) {
+  return fmt::format("{} failed for {} ({}{}{})", space::shown_text(failure.config), space::shown_text(failure.problem),
+                     to_string(failure.outcome), failure.message.empty() ? "" : ": ", failure.message);
 }
 
 std::optional<std::size_t> objection(const std::vector<PastLaunch>& launches, const Bindings& problem,
@@ -432,10 +463,23 @@ std::vector<std::string> SpecFit::differences(const Record& record) {
   }
 }
 
+std::vector<std::string> SpecFit::named(const Record& record, std::vector<std::string> differences) {
+  const auto config = space_.ordered(record.config);
+  if (!config) return differences;
+  const build::CompileRequest request = resolver_for(record).compile_request(*config);
+  std::vector<std::string> named =
+      with_changes_named(std::move(differences), store_, record.artifact_key, sources_now(request));
+  const auto is = [](const char* what) { return [=](const std::string& line) { return line.starts_with(what); }; };
+  if (std::any_of(named.begin(), named.end(), is("compiler: "))) std::erase_if(named, is("toolchain: "));
+  return named;
+}
+
 LookupRules SpecFit::rules() {
   return {[this](const Record& record) { return obstacle(record); },
           [this](const Record& record) { return differences(record); },
-          [this](const device::DeviceInfo& measured) { return fit_at_best(measured, device_); }, bucket_,
+          [this](const Record& record, std::vector<std::string> found) { return named(record, std::move(found)); },
+          [this](const device::DeviceInfo& measured) { return fit_at_best(measured, device_); },
+          bucket_,
           spec_.dispatch.radius};
 }
 

@@ -50,10 +50,15 @@ std::string protocol_setting(const build::KeyParts& parts, std::string_view name
 /// "driver 12.4 when it was measured, driver 13.0 now"
 std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now);
 
-/// The same differences (stored -> today), but instead of the hashes of the artifacts, the files or the compiler that
-/// changed, as far as the store has the sources of its artifact.
+/// The sources of a request as they are now, with the files that earlier compiles show.
+build::ArtifactSources sources_now(const build::CompileRequest& request);
+/// The same differences (stored -> today), but instead of the hashes of the artifacts, the files, defines, options or
+/// the compiler that changed, as far as the store has the sources of its artifact.
 std::vector<std::string> with_changes_named(std::vector<std::string> differences, const std::filesystem::path& store,
                                             const std::string& artifact_key, const build::ArtifactSources& now);
+
+/// Differences for people, in one line: "define LAYOUT: 0 -> 1; artifact", without values that are long or hashes.
+std::string changes_text(const std::vector<std::string>& differences);
 
 /// Earlier versions put the driver into a record's device facts but not into its key. Adds the part "driver" to the
 /// parts of such a key, and computes the key from them, so that the record counts as a result with that driver. Does
@@ -95,6 +100,8 @@ struct LookupRules {
   /// difference. A record whose key holds comes before a faster one that is stale, and that one before any that differs
   /// (KeyFit). A record whose key does not hold is never used for a configuration that failed under a key that holds.
   std::function<std::vector<std::string>(const Record&)> differences;
+  /// The same differences with names for what changed in the artifact (with_changes_named). Empty: they stay hashes.
+  std::function<std::vector<std::string>(const Record&, std::vector<std::string> differences)> named;
   /// The best possible KeyFit of records that were measured on this device. It is cheap, and avoids `differences` for
   /// records that cannot fit better than one before them. Empty: they may always hold.
   std::function<KeyFit(const device::DeviceInfo& measured)> fit_at_best;
@@ -117,6 +124,8 @@ struct LookupResult {
   std::vector<std::string> differences;  ///< how the record's key differs from today's, one line each
   bool stale = false;                    ///< measured with another driver; nothing else differs
   std::vector<std::string> reasons;      ///< considered records, and why each was used or not, one line each
+  /// bucket, nearest: failures of the answer's configuration when it ran for other problems; see failures_elsewhere.
+  std::vector<Record> failed_elsewhere;
 };
 
 /// Records of one problem on one kind of device, for look_up. The objects it points to must outlive it.
@@ -145,8 +154,10 @@ struct RankedChoice {
   std::size_t place = 0;
   std::optional<Record> record;  ///< unset: each configuration failed under the current spec
   std::vector<std::string> differences;
-  std::size_t passed_over = 0;  ///< faster ones whose key differs
-  std::size_t failed = 0;       ///< records whose configuration failed under the current spec
+  std::size_t passed_over = 0;    ///< faster ones whose key differs
+  std::optional<Record> fastest;  ///< the fastest of these, and how its key differs
+  std::vector<std::string> fastest_differences;
+  std::size_t failed = 0;  ///< records whose configuration failed under the current spec
 };
 /// The first record whose key holds, else the first stale one, else the first. order must not be empty.
 RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& rules);
@@ -180,6 +191,9 @@ struct PastLaunch {
 /// Whether a record shows that the launch itself failed: the driver refused it, it hung, crashed or gave a wrong
 /// result. A refusal by a compiler or because of a limit of the device does not count.
 bool failed_when_run(Outcome outcome, std::string_view stage);
+
+/// "BLOCK=64 failed for N=126 (wrong_result: y[3] is 0, expected 1)"
+std::string failure_text(const Record& failure);
 
 /// Of one configuration's launches, the one because of which it should not be run for this problem on this device. Its
 /// launches on the nearest problem by shape decide, those on this kind of device before others of its architecture;
@@ -215,6 +229,8 @@ class SpecFit {
   /// was measured. The driver counts if the device's is known and the record is from this kind of device. The record
   /// must have no obstacle.
   std::vector<std::string> differences(const Record& record);
+  /// These differences with names for what changed in the artifact.
+  std::vector<std::string> named(const Record& record, std::vector<std::string> differences);
 
   /// Obstacle, differences and bucket for look_up; they refer to this object.
   LookupRules rules();

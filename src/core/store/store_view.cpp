@@ -20,6 +20,7 @@
 #include "core/space/value.hpp"
 #include "core/store/best.hpp"
 #include "core/store/lookup.hpp"
+#include "core/store/record_check.hpp"
 #include "core/store/record_log.hpp"
 #include "system/parallel.hpp"
 #include "xtune/error.hpp"
@@ -615,6 +616,25 @@ std::vector<Record> answering(const StoreView& view, const Bindings& problem, co
   return records;
 }
 
+std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& config, const Bindings& problem,
+                                       const device::DeviceInfo& device, const LookupRules& rules) {
+  std::map<std::pair<double, std::string>, Record> newest;
+  for (const StoredConfig* row : view.suspect(space::bindings_text(config))) {
+    const device::DeviceInfo& own = view.device_of(*row);
+    const std::optional<double> distance = shape_distance(view.problem_of(*row), problem);
+    if (own.arch != device.arch || own.backend != device.backend || !distance || *distance == 0) continue;
+    Record record = read_record(*row);
+    Record& known = newest[{*distance, space::bindings_text(record.problem)}];
+    if (!known.key.empty() && known.unix_time_ms > record.unix_time_ms) continue;
+    if (!rules.differences || rules.differences(record).empty()) known = std::move(record);
+  }
+  std::vector<Record> failures;
+  for (auto& [place, record] : newest)
+    if (failed_when_run(record.outcome, record.stage) && !is_stored_shortage(record))
+      failures.push_back(std::move(record));
+  return failures;
+}
+
 LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInfo& device, const LookupRules& rules,
                                 const std::optional<Criterion>& criterion) const {
   const Criterion ranks_by = criterion.value_or(state_->options.statistic);
@@ -652,7 +672,10 @@ LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInf
     order.left_out = std::move(left_out);
     return order;
   };
-  return xtune::store::look_up(std::move(near), rank, counts, problem, device, ranks_by, rules);
+  LookupResult result = xtune::store::look_up(std::move(near), rank, counts, problem, device, ranks_by, rules);
+  if (result.record && result.distance != 0)
+    result.failed_elsewhere = failures_elsewhere(*this, result.record->config, problem, device, rules);
+  return result;
 }
 
 ConfigOrder StoreView::members(const Group& group) const { return state_->members_of(group, true).rows; }

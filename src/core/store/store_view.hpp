@@ -154,6 +154,12 @@ class StoreView {
   std::unique_ptr<State> state_;
 };
 
+/// Failures of a configuration when it ran (failed_when_run) for other problems, with the device's backend and
+/// architecture, under keys that hold: the newest of each problem, the nearest problem first. The configuration must
+/// have no obstacle. Throws RecordsChanged.
+std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& config, const Bindings& problem,
+                                       const device::DeviceInfo& device, const LookupRules& rules);
+
 /// The records of exactly this problem on this kind of device, without those that have an obstacle, whose keys fit at
 /// least as well as required. Throws RecordsChanged.
 std::vector<Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/space/value.hpp"
 #include "core/store/best.hpp"
 #include "core/store/objective.hpp"
 #include "report/text/run_report.hpp"
@@ -249,7 +250,15 @@ std::vector<Json> best_rows(const std::vector<Json>& answers) {
       add_measured(row, answer.at("best"));
       row["measured_for"] = answer.at("measured_for");
       row["measured_on"] = answer.at("measured_on");
-      row["stale"] = !answer.at("stale").is_null();
+      std::string changes, failures;
+      for (const Json& line : answer.at("differences"))
+        changes += (changes.empty() ? "" : "; ") + line.get<std::string>();
+      for (const Json& failure : answer.at("failed_elsewhere"))
+        failures += (failures.empty() ? "" : "; ") + failure.at("outcome").get<std::string>() + " for " +
+                    space::shown_text(space::bindings_from_json(nlohmann::json(failure.at("problem"))));
+      row["stale"] = !changes.empty();
+      row["differences"] = changes;
+      row["failed_elsewhere"] = failures;
     }
     rows.push_back(std::move(row));
   }
