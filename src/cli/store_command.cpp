@@ -1,5 +1,6 @@
 // xtune store: inspect and maintain a store. ls, verify, gc: its contents, whether they are valid, and what can be
-// removed. merge, bundle: into another store, into one file. push, pull: copies elsewhere, through rsync or rclone.
+// removed; rm: all of a kernel. merge, bundle: into another store, into one file. push, pull: copies elsewhere, through
+// rsync or rclone.
 #include <fmt/chrono.h>
 #include <fmt/ranges.h>
 
@@ -157,15 +158,9 @@ bool tell_missed_size(const store::GcOptions& options, const store::GcReport& re
   return report.excess_bytes > 0;
 }
 
-int collect(const GcFlags& options) {
-  store::GcOptions what = options.what;
-  if (!options.older_than.empty()) what.older_than_ms = duration_ms("--older-than", options.older_than);
-  if (!options.max_size.empty()) what.max_bytes = byte_count("--max-size", options.max_size);
-  const store::GcReport report =
-      store::collect_garbage(options.store_path(), what, system::system_clock().unix_time_ms());
-  tell_warnings(report.warnings);
+void print_removed(const CommonOptions& options, const store::GcReport& report, bool dry_run) {
   if (options.json()) {
-    Json json{{"store", options.store_path().string()}, {"dry_run", what.dry_run}, {"removed", Json::array()}};
+    Json json{{"store", options.store_path().string()}, {"dry_run", dry_run}, {"removed", Json::array()}};
     for (const store::GcReport::Removed& removed : report.removed)
       json["removed"].push_back({{"path", removed.path.string()}, {"bytes", removed.bytes}, {"why", removed.why}});
     json["bytes"] = report.bytes;
@@ -173,16 +168,41 @@ int collect(const GcFlags& options) {
     json["record_bytes"] = report.record_bytes;
     json["excess_bytes"] = report.excess_bytes;
     json["failed"] = report.failed;
-    print_json(json);
+    return print_json(json);
   }
-  if (what.dry_run && !options.json())
+  if (dry_run)
     for (const store::GcReport::Removed& removed : report.removed)
       print_out("{} ({}): {}\n", base::printable(removed.path.string()), base::human_bytes(removed.bytes), removed.why);
-  if (!options.json())
-    print_out("{}: {} {}, {}; artifacts that stay: {}\n", base::printable(options.store_path().string()),
-              what.dry_run ? "would remove" : "removed", counted(report.removed.size(), "file"),
-              base::human_bytes(report.bytes), base::human_bytes(report.kept_bytes));
+  print_out("{}: {} {}, {}", base::printable(options.store_path().string()), dry_run ? "would remove" : "removed",
+            counted(report.removed.size(), "file"), base::human_bytes(report.bytes));
+}
+
+int collect(const GcFlags& options) {
+  store::GcOptions what = options.what;
+  if (!options.older_than.empty()) what.older_than_ms = duration_ms("--older-than", options.older_than);
+  if (!options.max_size.empty()) what.max_bytes = byte_count("--max-size", options.max_size);
+  const store::GcReport report =
+      store::collect_garbage(options.store_path(), what, system::system_clock().unix_time_ms());
+  tell_warnings(report.warnings);
+  print_removed(options, report, what.dry_run);
+  if (!options.json()) print_out("; artifacts that stay: {}\n", base::human_bytes(report.kept_bytes));
   return tell_missed_size(what, report) || report.failed > 0 || report.nothing_read ? own_failure : done;
+}
+
+struct RemoveFlags : CommonOptions {
+  std::vector<std::string> kernels, archs;
+  bool force = false;
+};
+
+int remove(const RemoveFlags& options) {
+  store::WinnerFilter filter;
+  filter.kernels = options.kernels, filter.archs = options.archs;
+  const store::GcReport report =
+      store::remove_kernels(options.store_path(), filter, !options.force, system::system_clock().unix_time_ms());
+  tell_warnings(report.warnings);
+  print_removed(options, report, !options.force);
+  if (!options.json()) print_out("{}\n", options.force || report.removed.empty() ? "" : "; --force removes them");
+  return report.failed > 0 ? own_failure : done;
 }
 
 struct MergeFlags : CommonOptions {
@@ -350,6 +370,18 @@ void add_gc(CLI::App& store, Context& context) {
       .flag("--dry-run", options.what.dry_run, "List what would be removed, and remove nothing");
 }
 
+void add_rm(CLI::App& store, Context& context) {
+  const auto [command, options] = add_command<RemoveFlags>(
+      store, context, "rm",
+      "List what would be removed of a kernel: its records, and the artifacts that only they name",
+      "xtune store rm gemm\n  xtune store rm gemm --arch sm_90 --force", remove);
+  add_argument(command, "kernel", options.kernels, "NAME", "Kernels to remove");
+  add_store_options(command, options);
+  const OptionGroup group(command, option_group::store);
+  group.list("--arch", options.archs, "ARCH", "Take only records of this architecture");
+  group.flag("--force", options.force, "Remove it: the results are lost");
+}
+
 void add_merge(CLI::App& store, Context& context) {
   const auto [command, options] = add_command<MergeFlags>(
       store, context, "merge", "Add the records and artifacts of other stores and bundles, which stay as they are",
@@ -413,6 +445,7 @@ void add_store_command(CLI::App& app, Context& context) {
   add_example(command, "xtune store ls\n  xtune store bundle -o gemm.xtune --arch sm_90 --kernel gemm");
   add_inspection(command, context);
   add_gc(command, context);
+  add_rm(command, context);
   add_merge(command, context);
   add_store_export(command, context);
   add_bundle(command, context);

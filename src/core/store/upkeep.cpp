@@ -375,11 +375,11 @@ struct Named {
   bool known = true;  ///< every record file was read
 };
 
-Named named_by_records(const StoreLayout& layout, std::vector<std::string>& warnings) {
+Named named_by_records(const std::vector<RecordFile>& files, bool all_listed, std::vector<std::string>& warnings) {
   Named named;
-  named.known = layout.unreadable_records == 0;
+  named.known = all_listed;
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> kernels;
-  for (const RecordFile& file : layout.records)
+  for (const RecordFile& file : files)
     kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
   StoreView::Options options;
   options.all = true;  // a record that is never used also names its artifact
@@ -412,12 +412,27 @@ class Collection {
       if (now_ - leftover.unix_time_ms > day_ms) remove(leftover.path, leftover.bytes, "a temporary file");
     for (const StudyFolder& study : layout.studies)
       if (now_ - study.unix_time_ms > day_ms) remove(study.path, study.bytes, study.what);
-    const Named named = named_by_records(layout, report_.warnings);
+    const Named named = named_by_records(layout.records, layout.unreadable_records == 0, report_.warnings);
     std::erase_if(layout.artifacts,
                   [&](const auto& artifact) { return remove_artifact(artifact.second, reason(artifact, named)); });
     for (const auto& [key, files] : layout.artifacts) report_.kept_bytes += files.link.empty() ? files.bytes : 0;
     for (const RecordFile& file : layout.records) report_.record_bytes += own_bytes(file.path);
     if (options_.max_bytes) shrink(layout.artifacts, named);
+    return std::move(report_);
+  }
+
+  /// As remove_kernels; chosen: whether a record file is selected.
+  template <class Chosen>
+  GcReport remove_records_of(const Chosen& chosen) {
+    const StoreLayout layout = layout_of(store_);
+    std::vector<RecordFile> going, staying;
+    for (const RecordFile& file : layout.records) (goes(file, chosen(file)) ? going : staying).push_back(file);
+    const Named named = named_by_records(going, true, report_.warnings);
+    const Named still = named_by_records(staying, layout.unreadable_records == 0, report_.warnings);
+    for (const RecordFile& file : going) remove(file.path, own_bytes(file.path), "records of " + title_of(file));
+    for (const auto& [key, files] : layout.artifacts)
+      if (const KeyDigest digest(key); still.known && named.all.contains(digest) && !still.all.contains(digest))
+        remove_artifact(files, "only these records name it");
     return std::move(report_);
   }
 
@@ -446,6 +461,22 @@ class Collection {
       if (remove_artifact(artifact->second, "beyond the size asked for")) report_.kept_bytes -= artifact->second.bytes;
     }
     if (report_.kept_bytes > *options_.max_bytes) report_.excess_bytes = report_.kept_bytes - *options_.max_bytes;
+  }
+
+  bool goes(const RecordFile& file, bool chosen) {
+    if (!chosen) return false;
+    if (const fs::path link = link_on_the_way(store_, file.path); !link.empty()) {
+      base::add_once(report_.warnings, behind_a_link(link));
+      return false;
+    }
+    std::string header;
+    std::ifstream in(file.path, std::ios::binary);
+    std::getline(in, header);
+    const bool written = may_be_written(file.path, Json::parse(header, nullptr, false), now_);
+    if (written)
+      report_.warnings.push_back(base::printable(file.path.string()) +
+                                 ": left as it is, as its run may still write it; remove it when that has ended");
+    return !written;
   }
 
   bool being_written(const ArtifactFiles& artifact) const {
@@ -508,6 +539,16 @@ class Collection {
 };
 
 }  // namespace
+
+GcReport remove_kernels(const fs::path& store, const WinnerFilter& filter, bool dry_run, std::int64_t now_unix_ms) {
+  GcOptions options;
+  options.dry_run = dry_run;
+  std::vector<std::string> told_by_layout;
+  const FilteredParts parts = filtered_parts(store, filter, told_by_layout);
+  return Collection(store, options, now_unix_ms).remove_records_of([&](const RecordFile& file) {
+    return parts.parts.contains({file.kernel, file.arch});
+  });
+}
 
 GcReport collect_garbage(const fs::path& store, const GcOptions& options, std::int64_t now_unix_ms) {
   require_store(store);

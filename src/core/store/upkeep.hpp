@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/store/export.hpp"
+
 namespace xtune::store {
 
 // The contents of a store, in numbers.
@@ -82,6 +84,12 @@ struct GcReport {
   bool nothing_read = false;          ///< there are files, and none of them could be read
   std::vector<std::string> warnings;  ///< files that could not be removed or judged
 };
+
+/// Removes the records of the kernels and architectures that the filter selects (not by problem), and the artifacts
+/// that only these records name. Files that a run may still write, and those behind a link, stay with a warning.
+/// dry_run: only report. Throws as filtered_parts.
+GcReport remove_kernels(const std::filesystem::path& store, const WinnerFilter& filter, bool dry_run,
+                        std::int64_t now_unix_ms);
 
 /// Artifacts that no record names, temporary files, claims of jobs that shared a search, and what interrupted pulls had
 /// fetched are removed once they are a day old, because a run or a pull that is in progress may still need them. Files
