@@ -89,7 +89,6 @@ std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
 /// Adds every problem on every kind of device of one kernel on one architecture. answers: keys of records, by group.
 void add_cases(store::StoredMeasurements& part, const std::map<std::string, std::string>& answers,
                std::vector<report::ReportCase>& cases) {
-  const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, part.records));
   std::map<std::string, std::vector<store::Record>> groups;
   std::erase_if(part.records, store::is_sanitized);
   for (store::Record& record : part.records) groups[store::group_of(record)].push_back(std::move(record));
@@ -97,6 +96,7 @@ void add_cases(store::StoredMeasurements& part, const std::map<std::string, std:
     const Bindings problem = records.front().problem;
     const device::DeviceInfo device = records.front().device;
     const auto answer = answers.find(name);
+    const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, records));
     cases.push_back(report::make_report_case(spec, problem, device, std::move(records),
                                              answer == answers.end() ? "" : answer->second));
   }

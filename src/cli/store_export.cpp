@@ -5,18 +5,71 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.hpp"
 #include "base/text.hpp"
+#include "cli/cases.hpp"
 #include "cli/script.hpp"
 #include "cli/store_commands.hpp"
 #include "core/store/export.hpp"
+#include "core/store/lookup.hpp"
+#include "dispatch/selector.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 
 namespace xtune::cli {
 namespace {
 
+/// Whether records are of a spec as it is now: their configuration is allowed, and their key is the one that their own
+/// compiler and driver would give it today. Neither has to be here.
+class PresentSpec {
+ public:
+  PresentSpec(std::string path, std::filesystem::path store) : path_(std::move(path)), store_(std::move(store)) {}
+
+  const spec::Spec& of(const std::string& backend) {
+    const auto known = specs_.find(backend);
+    return known != specs_.end() ? known->second
+                                 : specs_.emplace(backend, read_spec(path_, CommonOptions(), backend)).first->second;
+  }
+  bool has(const store::Record& record) {
+    try {
+      const std::vector<std::string> archs = dispatch::compiled_archs(record.device, "");
+      return std::any_of(archs.begin(), archs.end(), [&](const std::string& arch) { return fits(record, arch); });
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::nothing_valid) throw;
+      return false;  // the space of its problem is empty
+    }
+  }
+  /// Adds the constraints of all backends that records were asked of, and the expressions that they may name.
+  void add_constraints(nlohmann::ordered_json& request) const {
+    std::vector<std::string> constraints;
+    request["derived"] = nlohmann::ordered_json::object();
+    for (const auto& [backend, spec] : specs_) {
+      if (backend.empty()) continue;
+      for (const spec::Text& text : spec.constraints) base::add_once(constraints, text.text);
+      if (spec.derived)
+        for (const auto& [name, expression] : *spec.derived) request["derived"][name] = expression.text();
+    }
+    request["constraints"] = constraints;
+  }
+
+ private:
+  bool fits(const store::Record& record, const std::string& arch) {
+    const device::DeviceInfo& device = record.device;
+    auto& fit = fits_[fmt::format("{}\n{}\n{}\n{}", store::group_of(record), device.driver, record.toolchain, arch)];
+    if (!fit)
+      fit =
+          std::make_unique<store::SpecFit>(of(device.backend), record.problem, device, arch, record.toolchain, store_);
+    return fit->obstacle(record).empty() && fit->differences(record).empty();
+  }
+
+  const std::string path_;
+  const std::filesystem::path store_;
+  std::map<std::string, spec::Spec> specs_;                      ///< by backend
+  std::map<std::string, std::unique_ptr<store::SpecFit>> fits_;  ///< by problem, device, compiler
+};
+
 struct ExportFlags {
-  std::string store, output, form = "json";
+  std::string spec, store, output, form = "json";
   store::WinnerFilter filter;
   std::vector<std::string> defines;
   std::size_t max_configs = 8, max_depth = 16;  ///< of trees
@@ -73,23 +126,43 @@ void write_tables(const ExportFlags& flags, const nlohmann::ordered_json& tables
   tell("vLLM looks for this table under the name {}\n", tables.begin().key());
 }
 
+/// What the script `tables` makes of records.
+nlohmann::ordered_json tables_of(const std::string& form, const std::vector<store::Record>& records,
+                                 std::vector<std::string>& warnings) {
+  nlohmann::ordered_json request{{"format", form}, {"records", nlohmann::ordered_json::array()}};
+  for (const store::Record& record : records)
+    request["records"].push_back(nlohmann::ordered_json(store::to_json(record)));
+  return script_answer("tables", std::move(request), warnings);
+}
+
+/// The measurements of searches that passed, as kbench's output.csv: name, met (ms), iters, the metrics, spec.
+std::string kbench_table(const ExportFlags& flags, std::vector<std::string>& warnings) {
+  std::vector<store::Record> passed;
+  for (store::StoredMeasurements& part : store::measurements_of(flags.path(), flags.filter, warnings))
+    std::copy_if(std::move_iterator(part.records.begin()), std::move_iterator(part.records.end()),
+                 std::back_inserter(passed),
+                 [](const store::Record& one) { return one.outcome == Outcome::ok && one.finals.empty(); });
+  return base::csv_text(tables_of("kbench", passed, warnings).get<std::vector<nlohmann::ordered_json>>());
+}
+
 /// What the script of that name makes of the winners, or of the measured cases.
-nlohmann::ordered_json scripted(const ExportFlags& flags, double within, const char* script,
+nlohmann::ordered_json scripted(const ExportFlags& flags, const PresentSpec& present, double within, const char* script,
                                 nlohmann::ordered_json request, std::vector<std::string>& warnings) {
-  const bool trees = flags.form.starts_with("tree-");
+  constexpr std::size_t choices =
+      16;  // of a problem in a header, for others for which the spec does not allow the first
+  const bool trees = flags.form.starts_with("tree-"), chooses = flags.form == "header" && !flags.spec.empty();
   request.update({{"format", flags.form}, {"within", within}, {"max_depth", flags.max_depth}});
-  bool empty = false;
-  if (trees) {
-    const auto cases = store::measured_cases(flags.path(), flags.filter, warnings);
-    empty = cases.empty();
-    request["groups"] = store::tree_groups(cases, flags.max_configs, within, warnings);
-  } else {
-    const auto winners = store::winners_of(flags.path(), flags.filter, warnings);
-    empty = winners.empty();
+  const auto winners = store::winners_of(flags.path(), flags.filter, warnings,
+                                         trees     ? SIZE_MAX
+                                         : chooses ? choices
+                                                   : 1);
+  if (trees)
+    request["groups"] = store::tree_groups(winners, flags.max_configs, within, warnings);
+  else
     request["winners"] = store::export_json(winners);
-  }
+  if (!flags.spec.empty()) present.add_constraints(request);
   nlohmann::ordered_json answer = script_answer(script, std::move(request), warnings);  // which checks the options
-  if (empty) throw store::no_answers();
+  if (winners.empty()) throw store::no_answers();
   return answer;
 }
 
@@ -97,10 +170,17 @@ int export_store(ExportFlags& flags) {
   flags.filter.problem = pairs_of("-D", flags.defines, "-D NAME=value, for example -D M=8192");
   const double within = share_of("--within", flags.within);
   std::vector<std::string> warnings;
+  PresentSpec present(flags.spec, flags.path());
+  if (!flags.spec.empty()) {
+    if (!flags.filter.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
+    flags.filter.kernels = {present.of("").kernel.name};
+    flags.filter.is_present = [&](const store::Record& record) { return present.has(record); };
+  }
   if (flags.form == "vllm-moe") {
     const auto names = pairs_of("--map", flags.names, "--map VLLM_NAME=NAME, for example --map BLOCK_SIZE_M=BM");
-    const auto tables = scripted(
-        flags, within, "vllm", {{"map", names}, {"dtype", flags.dtype}, {"block_shape", flags.block_shape}}, warnings);
+    const auto tables =
+        scripted(flags, present, within, "vllm",
+                 {{"map", names}, {"dtype", flags.dtype}, {"block_shape", flags.block_shape}}, warnings);
     tell_warnings(warnings);
     write_tables(flags, tables);
     return done;
@@ -109,15 +189,15 @@ int export_store(ExportFlags& flags) {
   if (flags.form == "csv")
     text = store::export_csv(store::measurements_of(flags.path(), flags.filter, warnings));
   else if (flags.form == "kbench")
-    text = store::export_kbench(store::measurements_of(flags.path(), flags.filter, warnings));
+    text = kbench_table(flags, warnings);
   else if (flags.form == "kernel-tuner")
-    text = json_text(store::export_kernel_tuner(flags.path(), flags.filter, warnings), 1);
+    text = json_text(tables_of(flags.form, store::records_of_task(flags.path(), flags.filter, warnings), warnings), 1);
   else if (flags.form == "tree-json")
-    text = json_text(scripted(flags, within, "headers", {}, warnings), 2);
+    text = json_text(scripted(flags, present, within, "headers", {}, warnings), 2);
   else if (flags.form == "json")
     text = json_text(store::export_json(store::winners_of(flags.path(), flags.filter, warnings)), 2);
   else
-    text = scripted(flags, within, "headers", {}, warnings);
+    text = scripted(flags, present, within, "headers", {}, warnings);
   tell_warnings(warnings);
   write_text(flags, text);
   return done;
@@ -143,11 +223,14 @@ void add_vllm_options(const OptionGroup& output, ExportFlags& flags) {
 void add_store_export(CLI::App& store, Context& context) {
   const auto [command, flags] = add_command<ExportFlags>(
       store, context, "export", "Write the best configurations in a format that other programs read",
-      "xtune store export --format header --kernel gemm -o gemm_best.hpp\n"
-      "  xtune store export --format tree-header --kernel gemm --max-configs 4 --within 5% -o gemm_tree.hpp\n"
+      "xtune store export gemm.toml --format header -o gemm_best.hpp\n"
+      "  xtune store export gemm.toml --format tree-header --max-configs 4 --within 5% -o gemm_tree.hpp\n"
       "  xtune store export --format kernel-tuner --kernel gemm --arch sm_90 -D M=4096 -o gemm.T4.json\n"
       "  xtune store export --format vllm-moe --kernel moe --arch sm_90 --dtype fp8_w8a8 -o configs",
       export_store);
+  add_argument(command, "spec", flags.spec, "SPEC",
+               "Take only what was measured of this spec's kernel as it is now, with its present source")
+      ->required(false);
   OptionGroup(command, option_group::problem)
       .list("-D", flags.defines, "NAME=VALUE", "Take only problems with this size");
   const OptionGroup output(command, option_group::output);

@@ -52,6 +52,19 @@ TEST_CASE("A run writes a report, and the store gives the same answer afterwards
   CHECK(has(read_file(cli.path("store.html")), best));
 }
 
+TEST_CASE("Problems of one kernel with other parameters each show their own configuration") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  std::string text = read_file(spec);
+  for (std::size_t at; (at = text.find("VARIANT")) != std::string::npos;) text.replace(at, 7, "WIDTH");
+  REQUIRE(cli.run(cli.write("other.toml", text), {"-D", "N=64"}).exit_code == 0);
+  REQUIRE(cli.xtune({"report", cli.path("cache"), "-o", cli.path("all.html")}).exit_code == 0);
+  const std::string page = read_file(cli.path("all.html"));
+  CHECK(has(page, "<dt>VARIANT</dt><dd>1</dd>"));
+  CHECK(has(page, "<dt>WIDTH</dt><dd>1</dd>"));
+}
+
 TEST_CASE("Each problem of a spec is in the report, and one without an answer says so") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");

@@ -182,6 +182,83 @@ TEST_CASE("export takes the problem that -D names, in every format") {
   CHECK(cli.xtune({"store", "export", "-D", "N=5"}).exit_code == 3);
 }
 
+TEST_CASE("an export of a spec is of its present source, and of its kernel only") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]"), source = read_file(cli.path("copy.cu"));
+  const auto key = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"store", "export"});
+    const json winners = json::parse(done(cli.xtune(more)));
+    REQUIRE(winners.size() == 1);
+    return winners[0]["key"].get<std::string>();
+  };
+  REQUIRE(cli.run(spec).exit_code == 0);
+  const std::string right = key({});
+  cli.write("copy.cu", "// mistaken\n" + source);
+  const CommandResult none = cli.xtune({"store", "export", spec});
+  CHECK(none.exit_code == 3);
+  CHECK(has(none.stderr_text, "the store has 1 record of this kernel, and none of the spec as it is now"));
+  REQUIRE(cli.run(spec).exit_code == 0);
+  CHECK(key({}) != right);
+  cli.write("copy.cu", source);
+  CHECK(key({spec}) == right);
+  std::string other = read_file(spec);
+  REQUIRE(cli.run(cli.write("other.toml", other.replace(other.find("\"copy\""), 6, "\"other\""))).exit_code == 0);
+  CHECK(key({spec}) == right);
+  CHECK(has(done(cli.xtune({"store", "export", spec, "--format", "csv"})), right));
+  CHECK(cli.xtune({"store", "export", spec, "--kernel", "copy"}).exit_code == 2);
+}
+
+TEST_CASE("a later try that does not build hides no result of the earlier source") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]"), source = read_file(cli.path("copy.cu"));
+  REQUIRE(cli.run(spec).exit_code == 0);
+  cli.write("copy.cu", source + "#error broken\n");
+  REQUIRE(cli.run(spec).exit_code == 3);
+  CHECK(json::parse(done(cli.xtune({"store", "export"}))).size() == 1);
+  const json report =
+      parsed(cli.xtune({"report", cli.path("cache"), "--format", "json", "-o", cli.path("report.html")}));
+  CHECK(report["answered"] == 1);
+}
+
+TEST_CASE("rm lists what would go of a kernel, and with --force removes only that") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  std::string text = read_file(spec);
+  const std::string other = cli.write("other.toml", text.replace(text.find("\"copy\""), 6, "\"other\""));
+  cli.write("copy.cu", read_file(cli.path("copy.cu")) + "// of copy.toml\n");
+  REQUIRE(cli.run(spec).exit_code == 0);
+  cli.copy_spec("[1]");
+  REQUIRE(cli.run(other).exit_code == 0);
+  const CommandResult unknown = cli.xtune({"store", "rm", "cop"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(has(unknown.stderr_text, "did you mean 'copy'?"));
+  const json listed = parsed(cli.xtune({"store", "rm", "copy", "--format", "json"}));
+  CHECK(listed["dry_run"] == true);
+  CHECK(listed["removed"].size() == 4);  // records; image, metadata and source of the artifact
+  CHECK(has(done(cli.xtune({"store", "rm", "copy"})), "; --force removes them"));
+  CHECK(cli.stored_records() == 2);
+
+  // The file of a run that still writes stays.
+  std::string header, rest, file;
+  for (const auto& entry : fs::recursive_directory_iterator(cli.path("cache") + "/records"))
+    if (entry.is_regular_file() && has(entry.path().string(), "/copy/")) file = entry.path().string();
+  const std::string records = read_file(file);
+  json first = json::parse(records.substr(0, records.find('\n')));
+  first["pid"] = getpid();
+  std::ofstream(file, std::ios::binary) << first.dump() << records.substr(records.find('\n'));
+  const CommandResult busy = cli.xtune({"store", "rm", "copy", "--force"});
+  CHECK(has(busy.stderr_text, "its run may still write it"));
+  CHECK(cli.stored_records() == 2);
+  std::ofstream(file, std::ios::binary) << records;
+
+  CHECK(has(done(cli.xtune({"store", "rm", "copy", "--force"})), ": removed 4 files"));
+  CHECK(cli.stored_records() == 1);
+  const std::string left = done(cli.xtune({"store", "ls"}));
+  CHECK(has(left, "other"));
+  CHECK(has(left, "1 artifact,"));
+  CHECK(has(done(cli.xtune({"store", "verify"})), "nothing damaged"));
+}
+
 TEST_CASE("gc says how far it missed --max-size, and what that does not count") {
   const Cli cli;
   REQUIRE(cli.run(cli.copy_spec()).exit_code == 0);
@@ -274,7 +351,7 @@ TEST_CASE("store says what is wrong with its arguments") {
   CHECK(cli.xtune({"store", "gc", "--records"}).exit_code == 2);
   CHECK(cli.xtune({"store", "export", "--format", "header"}).exit_code == 3);
   CHECK(cli.xtune({"store", "bundle", "-o", cli.path("b")}).exit_code == 3);
-  for (const char* name : {"ls", "verify", "gc", "merge", "export", "bundle"}) {
+  for (const char* name : {"ls", "verify", "gc", "rm", "merge", "export", "bundle"}) {
     const CommandResult help = cli.xtune({"store", name, "--help"});
     CHECK(has(help.stdout_text, std::string("xtune store ") + name));
     CHECK(has(help.stdout_text, "Example"));

@@ -16,7 +16,7 @@ import tomllib
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python/xtune"))
-from compat import _text, headers, kbench, vllm  # noqa: E402
+from compat import _text, headers, kbench, tables, vllm  # noqa: E402
 
 HEAD = "name: g\nfile: a b.mojo\n"
 
@@ -507,10 +507,10 @@ class Trees(unittest.TestCase):
         asked = [sizes(2 ** chance.randrange(16), chance.randrange(1, 20001)) for _ in range(400)]
         output = compiled_output(
             self,
-            headers.answer(self.request("tree-header"), []),
+            headers.answer({**self.request("tree-header"), "constraints": [], "derived": {}}, []),
             """
 namespace gemm = xtune_tree::gemm;
-static_assert(gemm::sm_90::select({16, 128}).BLOCK == 32);
+static_assert(gemm::sm_90::select({16, 128})->BLOCK == 32);
 static_assert(gemm::select("gfx90a", {1, 2})->BLOCK == 64);
 static_assert(gemm::select("sm_70", {1, 2}) == nullptr);
 constexpr gemm::Problem asked[] = {"""
@@ -518,8 +518,8 @@ constexpr gemm::Problem asked[] = {"""
             + """};
 int main() {
   for (const gemm::Case& one : gemm::sm_90::cases)
-    if (&gemm::sm_90::select(one.problem) != &gemm::sm_90::configs[one.config]) return 1;
-  for (const gemm::Problem& one : asked) std::printf("%lld\\n", gemm::sm_90::select(one).BLOCK);
+    if (gemm::sm_90::select(one.problem) != &gemm::sm_90::configs[one.config]) return 1;
+  for (const gemm::Problem& one : asked) std::printf("%lld\\n", gemm::sm_90::select(one)->BLOCK);
 }
 """,
         )
@@ -629,6 +629,54 @@ class Tables(unittest.TestCase):
                 imported(table, **more)
 
 
+class RecordTables(unittest.TestCase):
+    def record(self, outcome, **more):
+        return {
+            "kernel": "k",
+            "problem": {"M": 4},
+            "config": {"B": 32, "ON": True},
+            "outcome": outcome,
+            "unix_time_ms": 1_700_000_000_500,
+            **more,
+        }
+
+    def test_records_become_results_of_kernel_tuner(self):
+        records = [
+            self.record("ok", samples_ms=[1.0, 3.0], time_ms={"median": 2.0, "count": 2}, compile_s=0.5),
+            self.record("crashed", stage="run"),
+            self.record("crashed", stage="compile"),
+            self.record("rejected"),
+        ]
+        answer = tables.answer({"format": "kernel-tuner", "records": records}, [])
+        self.assertEqual(answer["schema_version"], "1.0.0")
+        first, *failed = answer["results"]
+        self.assertEqual(first["timestamp"], "2023-11-14T22:13:20+00:00")
+        self.assertEqual(first["configuration"], {"B": 32, "ON": True})
+        self.assertEqual((first["times"]["compilation_time"], first["times"]["runtimes"]), (500, [1.0, 3.0]))
+        self.assertEqual((first["invalidity"], first["correctness"]), ("correct", 1))
+        self.assertEqual(first["measurements"], [{"name": "time", "value": 2.0, "unit": "ms"}])
+        self.assertEqual([one["invalidity"] for one in failed], ["runtime", "compile", "constraints"])
+        self.assertTrue(all(one["measurements"] == [] and one["correctness"] == 0 for one in failed))
+
+    def test_records_become_lines_of_kbench(self):
+        record = self.record(
+            "ok", time_ms={"median": 2.0, "count": 3}, reported={"DataMovement": [1.0, 4.0, 2.0], "other": []}
+        )
+        self.assertEqual(
+            tables.answer({"format": "kbench", "records": [record]}, []),
+            [
+                {
+                    "name": "k",
+                    "met (ms)": 2.0,
+                    "iters": 3,
+                    "DataMovement (GB/s)": 2.0,
+                    "other": None,
+                    "spec": "k/M=4/B=32/ON=true",
+                }
+            ],
+        )
+
+
 class Headers(unittest.TestCase):
     def test_the_header_is_self_contained_compiles_without_a_warning_and_chooses_at_compile_time(self):
         winners = [
@@ -644,24 +692,135 @@ class Headers(unittest.TestCase):
         ]
         odd = winner({}, {"BLOCK": 32}, kernel="9 odd-name*/\\")
         warnings = []
-        header = headers.answer({"format": "header", "version": "1", "winners": [odd, *winners]}, warnings)
+        header = headers.answer(
+            {"format": "header", "version": "1", "winners": [odd, *winners], "constraints": [], "derived": {}}, warnings
+        )
         self.assertEqual(warnings, [])
         program = r"""
 namespace gemm = xtune_best::gemm;
-static_assert(gemm::best("sm_90", {1024}).BLOCK == 128);
-static_assert(gemm::best("sm_90", {1100}).BLOCK == 128);
-static_assert(gemm::best("gfx90a", {100000}, "NVIDIA H200").BLOCK == 32);
-static_assert(gemm::best("sm_90", {1024}).new_ == 0.5);
-static_assert(gemm::best("sm_90", {4096}).ORDER == "row \"?\\?=\303\244");
-static_assert(gemm::best("sm_70", {1024}).BLOCK == gemm::default_config.BLOCK);
-static_assert(xtune_best::p9_odd_name_::best("sm_90", {}).BLOCK == 32);
+static_assert(gemm::best("sm_90", {1024})->BLOCK == 128);
+static_assert(gemm::best("sm_90", {1100})->BLOCK == 128);
+static_assert(gemm::best("gfx90a", {100000}, "NVIDIA H200")->BLOCK == 32);
+static_assert(gemm::best("sm_90", {1024})->new_ == 0.5);
+static_assert(gemm::best("sm_90", {4096})->ORDER == "row \"?\\?=\303\244");
+static_assert(gemm::best("sm_70", {1024}) == nullptr && gemm::default_config.BLOCK == 128);
+static_assert(xtune_best::p9_odd_name_::best("sm_90", {})->BLOCK == 32);
 int main() {}
 """
         for compiler in filter(shutil.which, ("g++", "clang++")):
             self.assertEqual(compiled_output(self, header, program, compiler), "")
         other = winner({"M": 1, "N": 2}, {"BLOCK": 1}, kernel="gemm")
         headers.answer({"format": "header", "version": "1", "winners": [*winners, other]}, warnings)
-        self.assertEqual(warnings, ["gemm: 1 winners skipped: their parameters or dimensions differ from the newest's"])
+        self.assertEqual(
+            warnings[0], "gemm: 1 winners skipped: their parameters or dimensions differ from the newest's"
+        )
+        self.assertIn("gemm: only problems that were measured have an answer in the header", warnings[1])
+
+    def test_a_header_answers_with_what_the_constraints_allow_or_what_was_measured(self):
+        winners = [
+            winner({"N": n}, {"T": 8}, kernel="k", others=[{"T": 4}, {"T": 2}, {"T": 1}] if n == 64 else [{"T": 4}])
+            for n in (8, 64)
+        ]
+        known = {"constraints": ["per == 0"], "derived": {"per": "N % T"}}
+        device = {"constraints": ["N % T == 0", "N * T < device.memory_bytes"], "derived": {}}
+        request = {"format": "header", "version": "1", "winners": winners}
+        with_spec = """
+static_assert(k::best("sm_90", {8})->T == 8 && k::best("sm_90", {16})->T == 8 && k::best("sm_90", {12})->T == 4);
+static_assert(k::best("sm_90", {9})->T == 1 && k::allowed({1}, {9}) && !k::allowed({8}, {9}) && !k::allowed({0}, {9}));
+int main() {}
+"""
+        without = """
+static_assert(k::best("sm_90", {8})->T == 8 && k::best("sm_90", {64})->T == 8 && !k::best("sm_90", {16}));
+int main() {}
+"""
+        for more, program, words in (
+            (known, with_spec, []),
+            ({}, without, ["its spec"]),
+            (device, without, ["device.memory_bytes, a fact of the device"]),
+        ):
+            warnings = []
+            header = headers.answer({**request, **more}, warnings)
+            self.assertEqual(len(warnings), len(words))
+            self.assertTrue(all(word in warning and word in header for word, warning in zip(words, warnings)))
+            compiled_output(self, header, "namespace k = xtune_best::k;" + program)
+        group = {"kernel": "k", "arch": "sm_90", "configs": [{"T": 8}, {"T": 1}]}
+        group["cases"] = [
+            {"problem": {"N": n}, "device": "D", "best": {"T": t}, "best_ms": 1.0, "times_ms": times}
+            for n, t, times in ((8, 8, [1.0, 2.0]), (7, 1, [None, 1.0]))
+        ]
+        trees = {"format": "tree-header", "version": "1", "groups": [group], "within": 0.05, "max_depth": 4}
+        compiled_output(
+            self,
+            headers.answer({**trees, **known}, []),
+            """namespace k = xtune_tree::k;
+static_assert(k::select("sm_90", {8})->T == 8 && k::select("sm_90", {9})->T == 1 && k::select("sm_90", {7})->T == 1);
+int main() {}
+""",
+        )
+        compiled_output(
+            self,
+            headers.answer(trees, []),
+            """namespace k = xtune_tree::k;
+static_assert(k::select("sm_90", {8})->T == 8 && !k::select("sm_90", {9}) && k::select("sm_90", {7})->T == 1);
+int main() {}
+""",
+        )
+
+    def test_constraints_mean_in_cpp_what_they_mean_in_specs(self):
+        texts = """N % A == 0 | N // A * A + N % A == N | -N // A < -1 | N / A >= 2.5 | A ** 2 <= N and not N == 7
+            2 ** A > N or A in (1, 3) | ceildiv(N, A) == 3 | max(A, N, 3) - min(A, 2) > 4 | abs(A - N) < 3
+            1 < A < N != 8 | (A if N > 4 else 2) == 3 | N // (A - 1) > 2 | log2(A) == 1 | pow2(N) == 8
+            A not in [1, 2] and N | int(N / A) == 2 | float(N) * 0.5 > A | F * N > 3 | N % F < 0.3 | N // F >= 6.0
+            W == 'row' or N == A | W != "row" | W in ("col", "x") | A & 1 | (A | 4) == N | A ^ N == 1 | A << 2 > N
+            N >> A == 1 | ~A == -2 | A * 9223372036854775807 > 0 or True | B and N > A | B + N == 8 | -A - -N > 1
+            N % -A == 0 | (-7) ** A < 0 or N == 1""".replace("\n", " | ").replace(" | 4)", " @ 4)")
+        texts = [text.strip().replace("@", "|") for text in texts.split(" | ")]
+        functions = {
+            "ceildiv": lambda a, b: -(-a // b),
+            "pow2": lambda a: 1 << max(a - 1, 0).bit_length(),
+            "log2": lambda a: {2**i: i for i in range(64)}[a],
+            "__builtins__": {"max": max, "min": min, "abs": abs, "int": int, "float": float},
+        }
+        configs = [{"A": a, "F": f, "W": w, "B": b} for a in (1, 2, 3) for f, w, b in ((0.25, "row", True), (1.5, "col", False))]
+        problems = [{"N": n} for n in (1, 4, 7, 8, 9)]
+
+        def expected(text, names):
+            try:
+                return bool(eval(text, dict(functions), names))
+            except (ArithmeticError, KeyError):
+                return False
+
+        winners = [
+            winner(problems[0], config, kernel=f"k{i}") for i in range(len(texts)) for config in configs
+        ]
+        header = "".join(
+            headers.answer(
+                {
+                    "format": "header",
+                    "version": "1",
+                    "winners": [one for one in winners if one["kernel"] == f"k{i}"],
+                    "constraints": [text, "N < 100"],
+                    "derived": {},
+                },
+                warnings := [],
+            )
+            + "".join(f"\n#error {text} {warning}" for warning in warnings)
+            for i, text in enumerate(texts)
+        )
+        calls = "".join(
+            f"  for (const auto& choice : xtune_best::k{i}::choices)\n"
+            f"    for (long long n : {{1LL, 4LL, 7LL, 8LL, 9LL}}) std::printf(\"%d\", xtune_best::k{i}::allowed(choice, {{n}}));\n"
+            '  std::printf("\\n");\n'
+            for i in range(len(texts))
+        )
+        lines = compiled_output(self, header, f"int main() {{\n{calls}}}\n").split()
+        for text, line in zip(texts, lines):
+            own = "".join(
+                str(int("N" not in re.findall(r"\w+", text) or expected(text, {**config, **problem})))
+                for config in configs
+                for problem in problems
+            )
+            self.assertEqual(line, own, text)
 
     def test_names_and_values_become_those_of_cpp(self):
         used = set()

@@ -5,6 +5,7 @@ import itertools
 import math
 import re
 
+from . import constraints
 from ._text import bindings_text, cut, float_text, type_rank, value_text
 
 # Words of C++, and names that the headers use themselves.
@@ -16,7 +17,8 @@ dynamic_cast else enum explicit export extern false float for friend goto if inl
 not not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return short signed sizeof
 static static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename union
 unsigned using virtual void volatile wchar_t while xor xor_eq
-std arch device config problem time_ms Config Problem Winner winners default_config best distance detail""".split()
+std arch device config problem time_ms Config Problem Winner winners default_config best distance detail allowed choices
+first_choice ok""".split()
 )
 TYPES = ("bool", "long long", "double", "std::string_view")
 
@@ -93,25 +95,65 @@ def by(key, items):
 # Winners.
 
 CHOICE = """
-/// The configuration of the nearest problem measured on this architecture, by shape; on this device where one is named
-/// and was measured. The default where nothing was.
-constexpr const Config& best(std::string_view arch, const Problem& problem, std::string_view device = {}) {
-  const Winner* nearest = nullptr;
+/// The configuration of the nearest problem measured on this architecture, by shape, that may run for this one: measured
+/// for it, or allowed; on this device where one is named and was measured. Null where there is none.
+constexpr const Config* best(std::string_view arch, const Problem& problem, std::string_view device = {}) {
+  const Config* nearest = nullptr;
   double least = 1e299;
   bool on_device = false;
-  for (const Winner& winner : winners) {
+  for (std::size_t i = 0; i + 1 < sizeof(first_choice) / sizeof(*first_choice); ++i) {
+    const Winner& winner = winners[i];
     if (winner.arch != arch) continue;
     const double distance = detail::distance(winner.problem, problem);
     const bool here = winner.device == device;
-    if (distance < least || (!(least < distance) && here && !on_device && distance < 1e299)) {
-      nearest = &winner;
+    if (!(distance < least || (!(least < distance) && here && !on_device && distance < 1e299))) continue;
+    for (std::size_t choice = first_choice[i]; choice < first_choice[i + 1]; ++choice) {
+      if (!(distance == 1.0) && !allowed(choices[choice], problem)) continue;
+      nearest = &choices[choice];
       least = distance;
       on_device = here;
+      break;
     }
   }
-  return nearest ? nearest->config : default_config;
+  return nearest;
 }
 """
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+def allowed_text(kernel, request, config, problem, warnings):
+    """The function `allowed` with its helpers, and whether it can allow a problem that was not measured for a configuration
+    that was."""
+    names = {name: (f"config.{word}", rank) for name, word, rank in config.fields}
+    names |= {name: (f"problem.{word}", rank) for name, word, rank in problem.fields}
+    of_problem = {name for name, _, _ in problem.fields}
+    conditions, why = [], ""
+    if "constraints" not in request:
+        why = "the constraints of its spec are not known; `xtune store export SPEC` compiles them in"
+    for text in request.get("constraints", ()):
+        translation = constraints.Translation(names, request["derived"], string_literal, number)
+        try:
+            condition = translation.condition(text)
+        except constraints.Unknown as error:
+            why = f'its constraint "{cut(one_line(text))}" {error}'
+            break
+        if translation.used & of_problem:  # the others hold for all that was measured
+            conditions.append((text, condition))
+    head = "\n/// Whether the spec allows a configuration for a problem{}.\nconstexpr bool allowed("
+    parameters = "[[maybe_unused]] const Config& config, [[maybe_unused]] const Problem& problem) {\n"
+    if why:
+        warnings.append(f"{cut(kernel)}: only problems that were measured have an answer in the header: {why}")
+        comment = f": unknown, and taken as no. Only problems\n/// that were measured have an answer: {in_comment(why)}"
+        return head.format(comment) + parameters + "  return false;\n}\n", False
+    if not conditions:
+        return head.format(": it has no constraint on problems") + parameters + "  return true;\n}\n", True
+    comment = ":" + "".join(f"\n///   {in_comment(one_line(text))}" for text, _ in conditions) + "\n/// Without a value, no"
+    body = "".join(f"  if (!({condition}) || !ok) return false;\n" for _, condition in conditions)
+    helpers = f"\nnamespace detail {{\n{constraints.HELPERS}}}  // namespace detail\n"
+    return helpers + head.format(comment) + parameters + f"  bool ok = true;\n{body}  return ok;\n}}\n", True
 
 
 def distance_text(problem):
@@ -141,7 +183,7 @@ def most_frequent(winners):
     return max(sorted(counts.items()), key=lambda item: len(item[1]))[1][0]
 
 
-def winners_of_kernel(kernel, namespace, winners, warnings):
+def winners_of_kernel(kernel, namespace, winners, request, warnings):
     newest = max(winners, key=lambda one: one["unix_time_ms"])
     kept = [one for one in winners if all(one[key].keys() == newest[key].keys() for key in ("config", "problem"))]
     if len(kept) < len(winners):
@@ -149,7 +191,12 @@ def winners_of_kernel(kernel, namespace, winners, warnings):
             f"{cut(kernel)}: {len(winners) - len(kept)} winners skipped: their parameters or dimensions differ "
             "from the newest's"
         )
-    config, problem = Fields([one["config"] for one in kept]), Fields([one["problem"] for one in kept])
+    others = [[each for each in one.get("others", ()) if each.keys() == newest["config"].keys()] for one in kept]
+    config = Fields([one["config"] for one in kept] + sum(others, []))
+    problem = Fields([one["problem"] for one in kept])
+    allowed, more = allowed_text(kernel, request, config, problem, warnings)
+    choices = [[one["config"], *(rest if more else ())] for one, rest in zip(kept, others)]
+    first = list(itertools.accumulate(map(len, choices), initial=0))
     rows = ""
     for one in kept:
         driver = f"  // driver {in_comment(one['driver'])}" if one["driver"] else ""
@@ -173,10 +220,16 @@ struct Winner {{
 inline constexpr Winner winners[] = {{
 {rows}}};
 
+/// The configurations that answer for the problem of a winner, best first: winners[i] has choices[first_choice[i]] up to
+/// first_choice[i + 1].
+inline constexpr Config choices[] = {{
+{"".join(f"    {config.initializer(each)},{chr(10)}" for each in sum(choices, []))}}};
+inline constexpr std::size_t first_choice[] = {{{", ".join(map(str, first))}}};
+
 /// What won most often.
 inline constexpr Config default_config = {config.initializer(most_frequent(kept))};
 
-{distance_text(problem)}{CHOICE}
+{distance_text(problem)}{allowed}{CHOICE}
 }}  // namespace xtune_best::{namespace}
 """
 
@@ -189,10 +242,11 @@ def winners_header(request, warnings):
 // `xtune store export --format header`; C++17 or later.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <string_view>
 """ + "".join(
-        winners_of_kernel(kernel, identifier(kernel, used), winners, warnings)
+        winners_of_kernel(kernel, identifier(kernel, used), winners, request, warnings)
         for kernel, winners in by("kernel", request["winners"])
     )
 
@@ -365,7 +419,7 @@ def tree_of(group, within, max_depth, warnings):
 def node_text(tree, node, problem, indent):
     space, node = " " * indent, tree["nodes"][node]
     if "config" in node:
-        return f"{space}return configs[{node['config']}];\n"
+        return f"{space}return {node['config']};\n"
     _, word, rank = next(field for field in problem.fields if field[0] == node["size"])
     relation, value = ("<=", node["at_most"]) if "at_most" in node else ("==", node["equals"])
     return (
@@ -399,24 +453,38 @@ namespace {namespace} {{
 inline constexpr Config configs[] = {{
 {configs}}};
 
-constexpr const Config& select([[maybe_unused]] const Problem& problem) {{
-{node_text(tree, 0, problem, 2)}}}
-
 inline constexpr Case cases[] = {{
 {cases}}};
+
+/// The number of the tree's configuration.
+constexpr std::size_t leaf([[maybe_unused]] const Problem& problem) {{
+{node_text(tree, 0, problem, 2)}}}
+
+/// The tree's configuration, if it was measured for the problem or the spec allows it; else the first one of `configs`
+/// that the spec allows; null where there is none.
+constexpr const Config* select(const Problem& problem) {{
+  const std::size_t chosen = leaf(problem);
+  if (allowed(configs[chosen], problem)) return &configs[chosen];
+  for (const Case& one : cases)
+    if (one.config == chosen && one.time_ms == one.time_ms && detail::distance(one.problem, problem) == 1.0)
+      return &configs[chosen];
+  for (const Config& config : configs)
+    if (allowed(config, problem)) return &config;
+  return nullptr;
+}}
 
 }}  // namespace {namespace}
 """
 
 
-def trees_of_kernel(kernel, namespace, trees):
+def trees_of_kernel(kernel, namespace, trees, request, warnings):
     config = Fields([one for tree in trees for one in tree["configs"]])
     problem = Fields([one["problem"] for tree in trees for one in tree["cases"]])
-    text, choice, used = "", "", {"Config", "Problem", "Case", "select"}
+    text, choice, used = "", "", {"Config", "Problem", "Case", "select", "allowed", "detail"}
     for tree in trees:
         arch = identifier(tree["arch"], used)
         text += tree_text(tree, arch, config, problem)
-        choice += f"  if (arch == {string_literal(tree['arch'])}) return &{arch}::select(problem);\n"
+        choice += f"  if (arch == {string_literal(tree['arch'])}) return {arch}::select(problem);\n"
     return f"""
 /// {in_comment(kernel)}
 namespace xtune_tree::{namespace} {{
@@ -431,8 +499,10 @@ struct Case {{
   std::size_t config;
   double time_ms, best_ms;
 }};
-{text}
-/// The configuration for a problem on an architecture; a null pointer for an architecture that was not measured.
+
+{distance_text(problem)}{allowed_text(kernel, request, config, problem, warnings)[0]}{text}
+/// The configuration for a problem on an architecture; null where none may run, and for an architecture that was not
+/// measured.
 constexpr const Config* select(std::string_view arch, const Problem& problem) {{
 {choice}  return nullptr;
 }}
@@ -441,11 +511,11 @@ constexpr const Config* select(std::string_view arch, const Problem& problem) {{
 """
 
 
-def trees_header(trees, version):
+def trees_header(trees, request, warnings):
     """A namespace xtune_tree::<kernel>::<architecture> with select(problem), the configurations, and the answers at the
     cases."""
     used = set()
-    return f"""// Decision trees over problem sizes, made of the measurements of xtune {version}. Generated by
+    return f"""// Decision trees over problem sizes, made of the measurements of xtune {request["version"]}. Generated by
 // `xtune store export --format tree-header`; C++17 or later.
 #pragma once
 
@@ -453,7 +523,8 @@ def trees_header(trees, version):
 #include <limits>
 #include <string_view>
 """ + "".join(
-        trees_of_kernel(kernel, identifier(kernel, used), group) for kernel, group in by("kernel", trees)
+        trees_of_kernel(kernel, identifier(kernel, used), group, request, warnings)
+        for kernel, group in by("kernel", trees)
     )
 
 
@@ -464,5 +535,5 @@ def answer(request, warnings):
         return winners_header(request, warnings)
     trees = [tree_of(group, request["within"], request["max_depth"], warnings) for group in request["groups"]]
     if request["format"] == "tree-json":
-        return {"xtune_trees": 1, "trees": trees}
-    return trees_header(trees, request["version"])
+        return {"xtune_trees": 1, "constraints": request.get("constraints"), "trees": trees}
+    return trees_header(trees, request, warnings)

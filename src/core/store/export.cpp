@@ -1,7 +1,6 @@
-// Exports as JSON: the winners, measured cases for trees, and Kernel Tuner's results.
+// What is exported: the winners, measured cases for trees, and records as a table.
 #include "core/store/export.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <fmt/format.h>
 
@@ -12,6 +11,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/csv.hpp"
@@ -53,43 +53,89 @@ struct Valid {
   double time_ms = 0;  ///< on the scale of the best one's
 };
 
-/// The valid configurations, best first, judged by the newest measurements: with the driver, the sources and the
-/// validation of the newest one of all, and whose own newest measurement did not fail. A configuration that was faster
-/// with an earlier driver may not be with this one, and an earlier source, or results that were not compared, may be
-/// wrong. Ends after `most` of them.
+/// Finds the valid configurations of one problem on one kind of device, judged by the newest one that passed: with its
+/// driver, its sources and its validation, and whose own newest measurement of these sources did not fail. A
+/// configuration that was faster with an earlier driver may not be with this one, and an earlier source, or results
+/// that were not compared, may be wrong. Later tries of which nothing passed say nothing about it.
+class Judge {
+ public:
+  Judge(const std::filesystem::path& store, const StoreView& view, ConfigOrder rows)
+      : store_(store), view_(view), rows_(std::move(rows)) {
+    for (const StoredConfig* row : rows_) {
+      if (!is_verdict(ConfigAccess::facts(row))) continue;
+      by_config_[config_text(*row)].push_back(row);
+      if (row->outcome != Outcome::ok) continue;
+      passed_.insert(row->artifact_key);
+      if (!newest_ || is_newer(row, newest_)) newest_ = row;
+    }
+    if (!newest_) return;
+    const Record record = view.record_of(*newest_);
+    judged_by_ = judged_by(record);
+    sources_ = build::stored_sources(store, record.artifact_key);
+    for (auto& [config, own] : by_config_) std::sort(own.begin(), own.end(), is_newer);
+  }
+
+  /// The first `most` of them, best first; order: the rows that passed.
+  std::vector<Valid> valid(const ConfigOrder& order, std::size_t most) {
+    std::vector<Valid> valid;
+    for (const StoredConfig* config : order) {
+      if (valid.size() == most || !newest_) break;
+      if (!is_of_version(*config) || has_failed_since(*config)) continue;
+      if (!same_driver(view_.device_of(*config), view_.device_of(*newest_))) continue;
+      Record record = view_.record_of(*config);
+      if (judged_by(record) == judged_by_) valid.push_back({config, std::move(record), config->median_ms});
+    }
+    if (valid.size() < 2) return valid;
+    std::unordered_map<const StoredConfig*, double> times_ms;
+    for (const auto& [config, time_ms] : configs_on_one_scale(rows_, measure::Statistic::median))
+      times_ms.emplace(config, time_ms);
+    for (Valid& one : valid) one.time_ms = times_ms.at(one.row);
+    return valid;
+  }
+
+ private:
+  /// Whether it was built of the newest one's sources. Without an artifact, as after a failed compile, that is unknown:
+  /// then only a failure of an artifact that passed before counts.
+  bool is_of_version(const StoredConfig& row) {
+    const auto [fit, is_new] = fits_.try_emplace(row.artifact_key);
+    if (!is_new) return fit->second;
+    const build::ArtifactSources own = build::stored_sources(store_, view_.record_of(row).artifact_key);
+    const bool is_known = own.source || !own.files.empty() || row.outcome == Outcome::ok;
+    return fit->second = is_known ? build::same_sources(own, sources_) : passed_.contains(row.artifact_key);
+  }
+  bool has_failed_since(const StoredConfig& config) {
+    const std::vector<const StoredConfig*>& own = by_config_.at(config_text(config));
+    const auto newest = std::find_if(own.begin(), own.end(), [&](const auto* row) { return is_of_version(*row); });
+    return newest != own.end() && (*newest)->outcome != Outcome::ok;
+  }
+
+  const std::filesystem::path& store_;
+  const StoreView& view_;
+  const ConfigOrder rows_;
+  const StoredConfig* newest_ = nullptr;
+  std::vector<std::string> judged_by_;
+  build::ArtifactSources sources_;
+  std::unordered_map<std::string, std::vector<const StoredConfig*>> by_config_;  ///< newest first
+  std::unordered_set<KeyDigest, KeyDigestHash> passed_;                          ///< artifacts
+  std::unordered_map<KeyDigest, bool, KeyDigestHash> fits_;  ///< by artifact, which configurations may share
+};
+
 std::vector<Valid> valid_configs(const std::filesystem::path& store, const StoreView& view,
-                                 const StoreView::Group& group, std::size_t most) {
-  std::vector<Valid> valid;
-  const StoredConfig* newest = nullptr;
-  std::unordered_map<std::string, const StoredConfig*> newest_of_config;
-  for (const StoredConfig* row : view.members(group)) {
-    if (!is_verdict(ConfigAccess::facts(row))) continue;
-    if (!newest || is_newer(row, newest)) newest = row;
-    const StoredConfig*& own = newest_of_config[config_text(*row)];
-    if (!own || is_newer(row, own)) own = row;
-  }
-  if (!newest) return valid;
-  const Record newest_record = view.record_of(*newest);
-  const std::vector<std::string> judge = judged_by(newest_record);
-  const build::ArtifactSources sources = build::stored_sources(store, newest_record.artifact_key);
-  std::map<std::string, bool> fits;  // by artifact, which configurations may share
-  for (const StoredConfig* config : view.order(group)) {
-    if (valid.size() == most) break;
-    const StoredConfig* const own = newest_of_config[config_text(*config)];
-    if (own && own->outcome != Outcome::ok) continue;
-    if (!same_driver(view.device_of(*config), view.device_of(*newest))) continue;
-    Record record = view.record_of(*config);
-    if (judged_by(record) != judge) continue;
-    const auto [fit, is_new] = fits.try_emplace(record.artifact_key);
-    if (is_new) fit->second = build::same_sources(build::stored_sources(store, record.artifact_key), sources);
-    if (fit->second) valid.push_back({config, std::move(record), config->median_ms});
-  }
-  if (valid.size() < 2) return valid;
-  std::unordered_map<const StoredConfig*, double> times_ms;
-  for (const auto& [config, time_ms] : configs_on_one_scale(view.members(group), measure::Statistic::median))
-    times_ms.emplace(config, time_ms);
-  for (Valid& one : valid) one.time_ms = times_ms.at(one.row);
-  return valid;
+                                 const StoreView::Group& group, std::size_t most, const WinnerFilter& filter) {
+  ConfigOrder rows = view.members(group);
+  if (!filter.is_present) return Judge(store, view, std::move(rows)).valid(view.order(group), most);
+  std::erase_if(rows, [&](const StoredConfig* row) { return !filter.is_present(view.record_of(*row)); });
+  const ConfigOrder order = rank_configs(rows, {});
+  return Judge(store, view, std::move(rows)).valid(order, most);
+}
+
+/// A spec of which nothing is stored as it is now is an error that says how to find out why.
+void require_present(const WinnerFilter& filter, std::uint64_t records, bool any) {
+  if (filter.is_present && records > 0 && !any)
+    throw Error(ErrorKind::nothing_valid,
+                fmt::format("the store has {} record{} of this kernel, and none of the spec as it is now; `xtune why "
+                            "SPEC` shows what differs, and `xtune run SPEC` measures again",
+                            records, records == 1 ? "" : "s"));
 }
 
 /// Calls visit(valid configurations, files of the view) for each kernel, architecture, problem and kind of device that
@@ -110,7 +156,7 @@ void each_problem(const std::filesystem::path& store, const WinnerFilter& filter
     for (const StoreView::Group& group : view.groups()) {
       const Bindings& problem = view.problem_of(*view.order(group).front());
       const bool wanted = filter.takes(problem);
-      std::vector<Valid> valid = valid_configs(store, view, group, wanted ? most : 1);
+      std::vector<Valid> valid = valid_configs(store, view, group, wanted ? most : 1, filter);
       if (valid.empty()) continue;
       for (const auto& [name, value] : problem) sizes.insert(name);
       if (!wanted) continue;
@@ -119,6 +165,7 @@ void each_problem(const std::filesystem::path& store, const WinnerFilter& filter
     }
   }
   if (records == 0) found.require_something(store, warnings);
+  require_present(filter, records, !sizes.empty() || any);
   require_problem(filter, sizes, any);
 }
 
@@ -132,13 +179,19 @@ bool WinnerFilter::takes(const Bindings& sizes) const {
 }
 
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
-                               std::vector<std::string>& warnings) {
+                               std::vector<std::string>& warnings, std::size_t most) {
   std::vector<Winner> winners;
-  each_problem(store, filter, 1, warnings, [&](std::vector<Valid> valid, const std::vector<RecordSource>& sources) {
+  each_problem(store, filter, most, warnings, [&](std::vector<Valid> valid, const std::vector<RecordSource>& sources) {
     const StoredConfig& best = *valid.front().row;
-    Record& record = valid.front().record;
-    std::string line = system::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
-    winners.push_back({record.device.arch, record.kernel, std::move(record), std::move(line)});
+    Winner& winner = winners.emplace_back();
+    winner.line = system::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
+    for (const Valid& one : valid) {
+      winner.times_ms.emplace_back(one.record.config, one.time_ms);
+      winner.newest_unix_ms = std::max(winner.newest_unix_ms, one.record.unix_time_ms);
+    }
+    winner.record = std::move(valid.front().record);
+    winner.arch = winner.record.device.arch;
+    winner.kernel = winner.record.kernel;
   });
   const auto rank = [](const Winner& winner) {
     return std::tuple(winner.kernel, winner.arch, space::bindings_text(winner.record.problem),
@@ -147,27 +200,6 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
   };
   std::sort(winners.begin(), winners.end(), [&](const Winner& a, const Winner& b) { return rank(a) < rank(b); });
   return winners;
-}
-
-std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, const WinnerFilter& filter,
-                                         std::vector<std::string>& warnings) {
-  std::vector<MeasuredCase> cases;
-  each_problem(store, filter, SIZE_MAX, warnings,
-               [&](const std::vector<Valid>& valid, const std::vector<RecordSource>&) {
-                 const Record& best = valid.front().record;
-                 MeasuredCase one{best.kernel, best.device.arch, best.device.name, best.problem, {}, 0};
-                 for (const Valid& config : valid) {
-                   one.times_ms.emplace_back(config.record.config, config.time_ms);
-                   one.newest_unix_ms = std::max(one.newest_unix_ms, config.record.unix_time_ms);
-                 }
-                 cases.push_back(std::move(one));
-               });
-  const auto rank = [](const MeasuredCase& one) {
-    return std::tuple(one.kernel, one.arch, space::bindings_text(one.problem), one.device);
-  };
-  std::stable_sort(cases.begin(), cases.end(),
-                   [&](const MeasuredCase& a, const MeasuredCase& b) { return rank(a) < rank(b); });
-  return cases;
 }
 
 Error no_answers() {
@@ -258,7 +290,7 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
       records += set.records.size();
       for (Record& record : set.records) {
         for (const auto& [name, value] : record.problem) sizes.insert(name);
-        if (filter.takes(record.problem)) one.records.push_back(std::move(record));
+        if (filter.takes(record)) one.records.push_back(std::move(record));
       }
     }
     if (one.records.empty()) continue;
@@ -268,6 +300,7 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
     all.push_back(std::move(one));
   }
   if (records == 0) found.require_something(store, warnings);
+  require_present(filter, records, filter.problem.empty() ? !all.empty() : true);
   require_problem(filter, sizes, !all.empty());
   return all;
 }
@@ -332,26 +365,6 @@ CsvRow csv_row(const Record& record, double scale) {
   return json;
 }
 
-/// The column that kbench's tables have for a metric of this name; the name itself if kbench does not know it.
-std::string kbench_column(const std::string& metric) {
-  for (const std::string_view column :
-       {"throughput (GElems/s)", "DataMovement (GB/s)", "Arithmetic (GFLOPS/s)", "TheoreticalArithmetic (GFLOPS/s)"})
-    if (column.substr(0, column.find(' ')) == metric) return std::string(column);
-  return metric;
-}
-
-/// A line of kbench's output.csv. Its column spec is "gemm/M=64/BLOCK=128".
-CsvRow kbench_row(const Record& record) {
-  std::string spec = record.kernel;
-  for (const Bindings* const bindings : {&record.problem, &record.config})
-    for (const auto& [name, value] : *bindings) spec += "/" + name + "=" + to_text(value);
-  CsvRow row{{"name", record.kernel}, {"met (ms)", record.time_ms.median}, {"iters", record.time_ms.count}};
-  for (const auto& [metric, values] : record.reported)
-    row[kbench_column(metric)] = values.empty() ? CsvRow() : CsvRow(measure::summarize(values).median);
-  row["spec"] = spec;
-  return row;
-}
-
 }  // namespace
 
 std::string export_csv(std::vector<StoredMeasurements> measurements) {
@@ -374,59 +387,9 @@ std::string export_csv(std::vector<StoredMeasurements> measurements) {
   return base::csv_text(rows);
 }
 
-std::string export_kbench(const std::vector<StoredMeasurements>& measurements) {
-  std::vector<CsvRow> rows;
-  for (const StoredMeasurements& part : measurements)
-    for (const Record& record : part.records)
-      if (record.outcome == Outcome::ok && record.finals.empty()) rows.push_back(kbench_row(record));
-  return base::csv_text(rows);
-}
-
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-
-// By the enumeration of the T4 schema.
-const char* invalidity_of(const Record& record) {
-  switch (record.outcome) {
-    case Outcome::ok:
-    case Outcome::pruned:
-      return "correct";
-    case Outcome::rejected:
-      return "constraints";
-    case Outcome::compile_failed:
-      return "compile";
-    case Outcome::wrong_result:
-      return "correctness";
-    case Outcome::timed_out:
-      return "timeout";
-    case Outcome::launch_failed:
-    case Outcome::crashed:
-      return record.stage == "compile" ? "compile" : "runtime";
-  }
-  return "runtime";
-}
-
-OrderedJson t4_result(const Record& record) {
-  OrderedJson samples = OrderedJson::array();
-  for (const double sample : record.samples_ms) samples.push_back(sample);
-  OrderedJson measurements = OrderedJson::array();
-  if (record.outcome == Outcome::ok)
-    measurements.push_back({{"name", "time"}, {"value", record.time_ms.median}, {"unit", "ms"}});
-  const auto seconds = static_cast<std::time_t>(record.unix_time_ms / 1000);
-  return {{"timestamp", fmt::format("{:%Y-%m-%dT%H:%M:%S}+00:00", fmt::gmtime(seconds))},
-          {"configuration", bindings_json(record.config)},
-          {"objectives", {"time"}},
-          {"times",
-           {{"compilation_time", record.compile_s * 1e3},
-            {"framework", 0},
-            {"search_algorithm", 0},
-            {"validation", 0},
-            {"runtimes", samples}}},
-          {"invalidity", invalidity_of(record)},
-          {"correctness", record.outcome == Outcome::ok || record.outcome == Outcome::pruned ? 1 : 0},
-          {"measurements", measurements}};
-}
 
 std::string title(const Record& record) {
   return fmt::format("{} on {} ({}), {}", record.kernel, record.device.arch, record.device.name,
@@ -438,21 +401,21 @@ bool same_names(const Bindings& a, const Bindings& b) {
                     [](const auto& x, const auto& y) { return x.first == y.first; });
 }
 
-using TreeGroup = std::vector<const MeasuredCase*>;
+using TreeGroup = std::vector<const Winner*>;
 
 /// Those with the names of the newest case of their kernel, by kernel and architecture.
-std::map<std::pair<std::string, std::string>, TreeGroup> alike_groups(const std::vector<MeasuredCase>& cases,
+std::map<std::pair<std::string, std::string>, TreeGroup> alike_groups(const std::vector<Winner>& cases,
                                                                       std::vector<std::string>& warnings) {
-  std::map<std::string, const MeasuredCase*> newest;
-  for (const MeasuredCase& one : cases) {
-    const MeasuredCase*& known = newest[one.kernel];
+  std::map<std::string, const Winner*> newest;
+  for (const Winner& one : cases) {
+    const Winner*& known = newest[one.kernel];
     if (!known || one.newest_unix_ms > known->newest_unix_ms) known = &one;
   }
   std::map<std::pair<std::string, std::string>, TreeGroup> groups;
   std::map<std::string, std::size_t> skipped;
-  for (const MeasuredCase& one : cases) {
-    const MeasuredCase& like = *newest[one.kernel];
-    const bool fits = same_names(one.problem, like.problem) &&
+  for (const Winner& one : cases) {
+    const Winner& like = *newest[one.kernel];
+    const bool fits = same_names(one.record.problem, like.record.problem) &&
                       std::all_of(one.times_ms.begin(), one.times_ms.end(), [&](const auto& time) {
                         return same_names(time.first, like.times_ms.front().first);
                       });
@@ -471,12 +434,12 @@ OrderedJson group_json(const TreeGroup& group, std::size_t max_configs, double w
   constexpr double not_measured = std::numeric_limits<double>::infinity();
   std::vector<const Bindings*> configs;  // by their first appearance
   std::map<Bindings, std::size_t> numbers;
-  for (const MeasuredCase* one : group)
+  for (const Winner* one : group)
     for (const auto& [config, time_ms] : one->times_ms)
       if (const auto [place, is_new] = numbers.emplace(config, numbers.size()); is_new)
         configs.push_back(&place->first);
   std::vector<std::vector<double>> times_ms, ratios;
-  for (const MeasuredCase* one : group) {
+  for (const Winner* one : group) {
     std::vector<double>& row = times_ms.emplace_back(numbers.size(), not_measured);
     for (const auto& [config, time_ms] : one->times_ms) {
       double& known = row[numbers.at(config)];
@@ -493,8 +456,8 @@ OrderedJson group_json(const TreeGroup& group, std::size_t max_configs, double w
     const auto& [best, best_ms] = group[i]->times_ms.front();
     OrderedJson times = OrderedJson::array();  // an infinite one is null in JSON
     for (const std::size_t config : cover.configs) times.push_back(times_ms[i][config]);
-    json["cases"].push_back({{"problem", bindings_json(group[i]->problem)},
-                             {"device", group[i]->device},
+    json["cases"].push_back({{"problem", bindings_json(group[i]->record.problem)},
+                             {"device", group[i]->record.device.name},
                              {"best", bindings_json(best)},
                              {"best_ms", best_ms},
                              {"times_ms", times}});
@@ -504,7 +467,7 @@ OrderedJson group_json(const TreeGroup& group, std::size_t max_configs, double w
 
 }  // namespace
 
-OrderedJson tree_groups(const std::vector<MeasuredCase>& cases, std::size_t max_configs, double within,
+OrderedJson tree_groups(const std::vector<Winner>& cases, std::size_t max_configs, double within,
                         std::vector<std::string>& warnings) {
   OrderedJson list = OrderedJson::array();
   for (const auto& [name, group] : alike_groups(cases, warnings))
@@ -529,19 +492,21 @@ OrderedJson export_json(const std::vector<Winner>& winners) {
                     {"artifact_key", record.artifact_key},
                     {"key", record.key},
                     {"unix_time_ms", record.unix_time_ms}});
+    for (std::size_t i = 1; i < winner.times_ms.size(); ++i)
+      list.back()["others"].push_back(bindings_json(winner.times_ms[i].first));
   }
   return list;
 }
 
-OrderedJson export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
-                                std::vector<std::string>& warnings) {
+std::vector<Record> records_of_task(const std::filesystem::path& store, const WinnerFilter& filter,
+                                    std::vector<std::string>& warnings) {
   std::map<std::string, std::vector<Record>> tasks;
   std::set<std::pair<std::string, std::string>> read;
   // A problem of which all measurements failed has no winner.
   for (const Winner& winner : winners_of(store, {filter.archs, filter.kernels, {}}, warnings)) {
     if (!read.emplace(winner.arch, winner.kernel).second) continue;
     for (Record& record : read_records(store, winner.arch, winner.kernel).records) {
-      if (!record.drift && !is_sanitized(record) && filter.takes(record.problem))
+      if (!record.drift && !is_sanitized(record) && filter.takes(record))
         tasks[title(record)].push_back(std::move(record));
     }
   }
@@ -553,9 +518,7 @@ OrderedJson export_kernel_tuner(const std::filesystem::path& store, const Winner
         ErrorKind::invalid_argument,
         "a T4 results file is of one kernel, device and problem; say --kernel, --arch and -D for one of:" + choice);
   }
-  OrderedJson results = OrderedJson::array();
-  for (const Record& record : tasks.begin()->second) results.push_back(t4_result(record));
-  return {{"schema_version", "1.0.0"}, {"results", results}};
+  return std::move(tasks.begin()->second);
 }
 
 }  // namespace xtune::store

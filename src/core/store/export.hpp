@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
@@ -24,31 +25,27 @@ struct Winner {
   std::string arch, kernel;  ///< as in the records
   Record record;
   std::string line;
+  /// The first valid configurations and their medians on one scale, as many as were asked for: the winner's, then those
+  /// that follow it, all judged alike.
+  std::vector<std::pair<Bindings, double>> times_ms;
+  std::int64_t newest_unix_ms = 0;  ///< of these
 };
 struct WinnerFilter {
   std::vector<std::string> archs, kernels;     ///< empty: all
   std::map<std::string, std::string> problem;  ///< sizes that a problem must have, as text; empty: all problems
+  /// Whether a record is of the spec as it is now; empty: no spec is asked for, and all are.
+  std::function<bool(const Record&)> is_present = {};
   bool takes(const Bindings& sizes) const;
+  bool takes(const Record& record) const { return takes(record.problem) && (!is_present || is_present(record)); }
 };
-/// Sorted by kernel, architecture, problem, device. Damage and newer versions are warnings. Throws
-/// Error(invalid_argument) without a store, or if the store has nothing of a requested architecture or kernel, or no
-/// problem with a size of that name; Error(nothing_valid) if it does not have the requested problem; Error(io) if none
-/// of the files could be read.
+/// Sorted by kernel, architecture, problem, device; each with up to `most` configurations. Damage and
+/// newer versions are warnings. Throws Error(invalid_argument) without a store, or if the store has nothing of a
+/// requested architecture or kernel, or no problem with a size of that name; Error(nothing_valid) if it does not have
+/// the requested problem; Error(io) if none of the files could be read.
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
-                               std::vector<std::string>& warnings);
+                               std::vector<std::string>& warnings, std::size_t most = 1);
 /// The error for a store, or a selection of it, without winners.
 Error no_answers();
-
-/// A problem on a kind of device, with all its valid configurations: those that winners_of would accept.
-struct MeasuredCase {
-  std::string kernel, arch, device;  ///< device: its name
-  Bindings problem;
-  std::vector<std::pair<Bindings, double>> times_ms;  ///< configuration and median, best first; at least one
-  std::int64_t newest_unix_ms = 0;
-};
-/// Sorted and with the errors of winners_of.
-std::vector<MeasuredCase> measured_cases(const std::filesystem::path& store, const WinnerFilter& filter,
-                                         std::vector<std::string>& warnings);
 
 /// The record files of the kernels and architectures that a filter selects.
 struct FilteredParts {
@@ -80,27 +77,24 @@ std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& sto
 std::string group_of(const Record& record);
 
 /// [{"kernel", "arch", "problem", "config", "time_ms", "interval_ms", "device", "backend", "driver", "tainted",
-/// "artifact_key", "key", "unix_time_ms"}, ...]
+/// "artifact_key", "key", "unix_time_ms"}, ...], and "others" where there are any.
 nlohmann::ordered_json export_json(const std::vector<Winner>& winners);
 
-/// Kernel Tuner's results file, T4 schema 1.0.0, of one kernel's records for one problem on one device. Throws
-/// Error(invalid_argument) with the choices if several remain.
-nlohmann::ordered_json export_kernel_tuner(const std::filesystem::path& store, const WinnerFilter& filter,
-                                           std::vector<std::string>& warnings);
+/// One kernel's records for one problem on one device, for Kernel Tuner's results file. Throws Error(invalid_argument)
+/// with the choices if several remain.
+std::vector<Record> records_of_task(const std::filesystem::path& store, const WinnerFilter& filter,
+                                    std::vector<std::string>& warnings);
 
 /// For decision trees over problem sizes, which python/xtune/compat/headers.py grows: [{"kernel", "arch", "configs",
 /// "cases": [{"problem", "device", "best", "best_ms", "times_ms"}, ...]}, ...]. smallest_cover picked the
 /// configurations, at most max_configs; times_ms are theirs, null if not measured. within: how much slower than the
 /// best of a case is good enough. Cases whose parameters or dimensions differ from the newest case's are skipped with a
 /// warning.
-nlohmann::ordered_json tree_groups(const std::vector<MeasuredCase>& cases, std::size_t max_configs, double within,
+nlohmann::ordered_json tree_groups(const std::vector<Winner>& cases, std::size_t max_configs, double within,
                                    std::vector<std::string>& warnings);
 
 /// The measurements as a CSV table, a line for each record. The times of one problem on one kind of device are put on
 /// one scale, that of its best by the median; the column `scale` has the factors.
 std::string export_csv(std::vector<StoredMeasurements> measurements);
-/// The same as kbench's output.csv, a line for each measurement of a search that passed: name, met (ms), iters, the
-/// metrics, spec.
-std::string export_kbench(const std::vector<StoredMeasurements>& measurements);
 
 }  // namespace xtune::store

@@ -229,7 +229,7 @@ TEST_CASE("measured cases for trees: the configurations of a cover, with their t
   other.unix_time_ms = 1;
   write_records(store.path(), {other, stored_record(store.path(), 64, 256, 1)}, "a2");
   std::vector<std::string> warnings;
-  const std::vector<MeasuredCase> cases = measured_cases(store.path(), {}, warnings);
+  const std::vector<Winner> cases = winners_of(store.path(), {}, warnings, SIZE_MAX);
   CHECK(cases.size() == 6);
   const auto groups = tree_groups(cases, 8, 0.05, warnings);
   REQUIRE(groups.size() == 2);
@@ -250,7 +250,7 @@ TEST_CASE("measured cases for trees: the configurations of a cover, with their t
   CHECK(tree_groups(cases, 1, 0.05, warnings)[1].at("configs").size() == 1);
 }
 
-TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {
+TEST_CASE("exports as JSON: winners, and the records of one task") {
   const TemporaryDirectory store;
   fill_two_archs(store.path());
   std::vector<std::string> warnings;
@@ -259,20 +259,14 @@ TEST_CASE("exports as JSON: winners, and Kernel Tuner's results of one task") {
   CHECK(winners[0].at("arch") == "gfx90a");
   CHECK(winners[0].at("problem").at("M") == 1024);
   CHECK(winners[0].at("config").at("BLOCK") == 128);
-  CHECK_THROWS_WITH_AS(export_kernel_tuner(store.path(), {}, warnings), doctest::Contains("M=4096"), Error);
+  CHECK_THROWS_WITH_AS(records_of_task(store.path(), {}, warnings), doctest::Contains("M=4096"), Error);
   WinnerFilter filter;
   filter.archs = {"sm_90"};
   filter.problem = {{"M", "4096"}};
   CHECK(winners_of(store.path(), filter, warnings).size() == 1);
-  const auto t4 = export_kernel_tuner(store.path(), filter, warnings);
-  CHECK(t4.at("schema_version") == "1.0.0");
-  REQUIRE(t4.at("results").size() == 3);
-  const auto& first = t4.at("results")[0];
-  CHECK(first.at("configuration").at("BLOCK") == 32);
-  CHECK(first.at("invalidity") == "correct");
-  CHECK(first.at("times").at("runtimes").size() == 9);
-  CHECK(first.at("measurements")[0].at("value") == doctest::Approx(32));
-  CHECK(first.at("timestamp") == "2023-11-14T22:13:20+00:00");
+  const std::vector<Record> task = records_of_task(store.path(), filter, warnings);
+  REQUIRE(task.size() == 3);
+  CHECK(std::get<std::int64_t>(task[0].config.at("BLOCK")) == 32);
 }
 
 TEST_CASE("CSV has a line for each record in the order of time, failed and pruned ones too") {

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records as results of other tuners: Kernel Tuner's T4 file and the lines of kbench's output.csv, for `xtune store
+export`."""
+import datetime
+import statistics
+
+from ._text import value_text
+
+# By the enumeration of the T4 schema.
+INVALIDITY = {
+    "ok": "correct",
+    "pruned": "correct",
+    "rejected": "constraints",
+    "compile_failed": "compile",
+    "wrong_result": "correctness",
+    "timed_out": "timeout",
+}
+KBENCH_COLUMNS = ("throughput (GElems/s)", "DataMovement (GB/s)", "Arithmetic (GFLOPS/s)", "TheoreticalArithmetic (GFLOPS/s)")
+
+
+def t4_result(record):
+    passed = record["outcome"] == "ok"
+    failed_in = "compile" if record.get("stage") == "compile" else "runtime"
+    when = datetime.datetime.fromtimestamp(record["unix_time_ms"] // 1000, datetime.timezone.utc)
+    return {
+        "timestamp": when.isoformat(),
+        "configuration": record["config"],
+        "objectives": ["time"],
+        "times": {
+            "compilation_time": record.get("compile_s", 0) * 1e3,
+            "framework": 0,
+            "search_algorithm": 0,
+            "validation": 0,
+            "runtimes": record.get("samples_ms", []),
+        },
+        "invalidity": INVALIDITY.get(record["outcome"], failed_in),
+        "correctness": int(record["outcome"] in ("ok", "pruned")),
+        "measurements": [{"name": "time", "value": record["time_ms"]["median"], "unit": "ms"}] if passed else [],
+    }
+
+
+def kbench_row(record):
+    """Its column spec is "gemm/M=64/BLOCK=128"."""
+    columns = {column.split(" (")[0]: column for column in KBENCH_COLUMNS}
+    row = {"name": record["kernel"], "met (ms)": record["time_ms"]["median"], "iters": record["time_ms"]["count"]}
+    for metric, values in record.get("reported", {}).items():
+        row[columns.get(metric, metric)] = statistics.median(map(float, values)) if values else None
+    bindings = (f"{name}={value_text(value)}" for part in ("problem", "config") for name, value in record[part].items())
+    row["spec"] = "/".join((record["kernel"], *bindings))
+    return row
+
+
+def answer(request, warnings):
+    """request: "format" and "records". Returns the file of T4 results, or the rows of the table."""
+    if request["format"] == "kbench":
+        return [kbench_row(record) for record in request["records"]]
+    return {"schema_version": "1.0.0", "results": [t4_result(record) for record in request["records"]]}
