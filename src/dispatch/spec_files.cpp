@@ -44,7 +44,7 @@ SourceCopy::SourceCopy(const std::vector<spec::SourceText>& sources, const std::
   for (const spec::SourceText& source : sources) add(source.path, &source.text);
   for (; !waiting.empty(); waiting.pop_front()) {
     const fs::path file = waiting.front();
-    for (const build::IncludeDirective& include : build::scan_includes(texts_.at(file))) {
+    for (const build::IncludeDirective& include : build::scan_source(texts_.at(file)).includes) {
       std::vector<fs::path> searched;
       if (include.quoted) searched.push_back(file.parent_path());
       searched.insert(searched.end(), folders.begin(), folders.end());

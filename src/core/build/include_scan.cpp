@@ -245,6 +245,4 @@ std::string unqualified_name(const std::string& name) {
   return colon == std::string::npos ? plain : plain.substr(colon + 1);
 }
 
-std::vector<IncludeDirective> scan_includes(std::string_view source) { return scan_source(source).includes; }
-
 }  // namespace xtune::build

@@ -23,7 +23,7 @@ struct MacroLine {
 };
 
 struct SourceScan {
-  std::vector<IncludeDirective> includes;  ///< as scan_includes returns them
+  std::vector<IncludeDirective> includes;  ///< in order of appearance, also those behind a false #if
   std::set<std::string> words;             ///< identifiers outside of comments, literals and #include lines
   bool computes_names = false;             ///< by ##, or in #include MACRO: it may use names that are not in `words`
   /// Other mentioned files: names of __has_include and #embed, and of .incbin and .include in literals (inline
@@ -36,6 +36,8 @@ struct SourceScan {
   std::vector<std::string>
       unknown;  ///< literals with an .incbin or .include whose file name is not in the same literal
 };
+/// Comments, strings, raw strings, character literals, digit separators and spliced lines follow the language's rules.
+/// Accepts any bytes.
 SourceScan scan_source(std::string_view source);
 
 /// The arguments of the calls of this function or macro in a text: "a, b" of "f(a, b)".
@@ -43,10 +45,5 @@ std::vector<std::string> calls_of(std::string_view name, std::string_view text);
 
 /// Of a function or variable in C++, the name without scopes and template arguments: "conv::weights<4>" -> "weights".
 std::string unqualified_name(const std::string& name);
-
-/// The includes in order of appearance, also those behind a false #if. Comments, strings, raw strings, character
-/// literals, digit separators and spliced lines follow the language's rules. Macros are not expanded, so #include MACRO
-/// is not found. Accepts any bytes.
-std::vector<IncludeDirective> scan_includes(std::string_view source);
 
 }  // namespace xtune::build

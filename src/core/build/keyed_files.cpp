@@ -203,8 +203,6 @@ bool settle(KeyedFiles& files) {
   return touched;
 }
 
-void throw_if_changed(KeyedFiles files) { settle(files); }
-
 namespace {
 
 namespace fs = std::filesystem;

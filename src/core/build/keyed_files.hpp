@@ -67,8 +67,6 @@ bool settle(KeyedFiles& files);
 /// Waits, for up to 3 s, until changes of those files that are `recent` only by their times are seen. False: there was
 /// nothing to wait for.
 bool wait_until_old(const KeyedFiles& files);
-/// The same check without an update.
-void throw_if_changed(KeyedFiles files);
 
 /// Plain data that can be sent to the driver.
 struct ToolFiles {

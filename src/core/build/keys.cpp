@@ -53,10 +53,6 @@ std::string key_of(const KeyParts& parts) {
   return base::sha256(text + ']');
 }
 
-std::string source_digest(const CompileRequest& request) {
-  return base::sha256(source_closure(request).canonical_text);
-}
-
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest) {
   std::vector<std::string> defines;

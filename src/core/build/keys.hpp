@@ -22,15 +22,8 @@ std::string key_of(const KeyParts& parts);
 /// ["a","b"]: the canonical JSON text of a list, as used in key parts.
 std::string canonical_list(const std::vector<std::string>& items);
 
-/// Hex SHA-256 over the text of the source and of every file that it includes, directly or indirectly, as resolved by
-/// include_dirs (and for quoted includes by the including file's own directory). Includes that are not found belong to
-/// the toolchain, and only their names count. Conservative: an #include behind a false #if counts too. The location of
-/// the files does not count, only their contents and the names by which they are included. Read once per run, not per
-/// configuration.
-std::string source_digest(const CompileRequest& request);
-
-/// backend, arch, toolchain, source digest, entry, options, defines, sanitize, schema; more_entries and variables where
-/// there are any.
+/// backend, arch, toolchain, source digest (of SourceClosure::canonical_text), entry, options, defines, sanitize,
+/// schema; more_entries and variables where there are any.
 KeyParts artifact_key_parts(const CompileRequest& request, const std::string& backend, const std::string& fingerprint,
                             const std::string& source_digest);
 

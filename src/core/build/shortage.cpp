@@ -140,7 +140,6 @@ bool is_lack_of_a_compiler(Lack lack) { return lack != Lack::none && lack != Lac
 }  // namespace
 
 const char* to_string(Lack lack) noexcept { return lack_words.of(lack); }
-Lack lack_from_string(std::string_view name) noexcept { return lack_words.find(name).value_or(Lack::none); }
 
 Lack lack_of(const CandidateFailure& failure) noexcept {
   const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);

@@ -24,9 +24,8 @@ enum class Lack {
   killed,     ///< by a signal from elsewhere (system::comes_from_others): a batch system, lack of memory, a person
   unclear,    ///< unclear message, or a missing program: possibly the configuration's fault
 };
-/// "room", "memory", ...; from_string: none for an unknown word.
+/// "room", "memory", ...
 const char* to_string(Lack lack) noexcept;
-Lack lack_from_string(std::string_view name) noexcept;
 
 /// The lack of resources that a line of a tool's output reports. None for a diagnostic that quotes the source ("k.cu:7:
 /// error: ..."). Messages: GCC 12, Clang 14, GNU binutils 2.40, dash, bash, make, libuv.

@@ -17,7 +17,7 @@ namespace xtune::build {
 inline constexpr const char* any_name = "*";
 
 struct SourceClosure {
-  std::string canonical_text;           ///< a JSON list of digests and names, which source_digest (keys.hpp) hashes
+  std::string canonical_text;           ///< a JSON list of digests and names: neither bytes nor places of files
   std::vector<SourceScan> files;        ///< the source, then each file once, in the order of first mention
   bool of_toolchain = false;            ///< some include was not found: a header of the toolchain
   bool computes = false;                ///< definitions determine what is included: #include MACRO
@@ -25,7 +25,9 @@ struct SourceClosure {
   KeyedFiles keyed;                     ///< the files that were read, and what else determined this choice of files
 };
 
-/// Resolves includes as source_digest does. Throws Error(io) if a file cannot be read.
+/// The source and every file that it includes, directly or indirectly, as resolved by include_dirs, and for quoted
+/// includes by the including file's own directory. Includes that are not found belong to the toolchain, and only their
+/// names count; those behind a false #if count too. Throws Error(io) if a file cannot be read.
 SourceClosure source_closure(const CompileRequest& request);
 
 /// Files that a compiler uses from the system by default.

@@ -223,25 +223,20 @@ std::vector<build::NamedFile> CandidateResolver::State::files_of_call(const std:
   return files;
 }
 
-std::string CandidateResolver::State::digest_of(const fs::path& path, FileKind kind) {
+std::string CandidateResolver::State::digest_of(const fs::path& path) {
   std::string& digest = contents.digests[path];
-  if (std::error_code failed; digest.empty() && fs::is_directory(path, failed)) {
-    std::vector<std::string> lines;
-    for (const fs::path& file : files_in(path, spec.process->folder)) {
-      build::key_file(file, data_files);
-      lines.push_back(file.lexically_relative(path).string() + " " + data_files.files.back().sha256);
-    }
-    digest = "sha256:" + base::sha256(build::canonical_list(lines)).substr(0, 32);
+  std::error_code failed;
+  if (!digest.empty()) return digest;
+  if (!fs::is_directory(path, failed)) {
+    build::key_remembered_file(path, data_files);
+    return digest = "sha256:" + data_files.files.back().sha256.substr(0, 32);
   }
-  if (digest.empty()) {
-    // Libraries are large, and change rarely.
-    if (kind == FileKind::library)
-      build::key_remembered_file(path, data_files);
-    else
-      build::key_file(path, data_files);
-    digest = "sha256:" + data_files.files.back().sha256.substr(0, 32);
+  std::vector<std::string> lines;
+  for (const fs::path& file : files_in(path, spec.process->folder)) {
+    build::key_file(file, data_files);
+    lines.push_back(file.lexically_relative(path).string() + " " + data_files.files.back().sha256);
   }
-  return digest;
+  return digest = "sha256:" + base::sha256(build::canonical_list(lines)).substr(0, 32);
 }
 
 std::string CandidateResolver::State::call_files_text(const device::ProgramCall& call) {
@@ -268,7 +263,7 @@ std::string CandidateResolver::State::call_files_text(const device::ProgramCall&
     const auto [known, first] = contents.libraries.try_emplace(file.path.string() + told);
     if (first) known->second = build::libraries_of(file.path, for_loader, spec.process->folder);
     for (const std::string& library : known->second)
-      libraries.insert(fs::path(library).filename().string() + " " + digest_of(library, FileKind::library));
+      libraries.insert(fs::path(library).filename().string() + " " + digest_of(library));
   }
   if (items.empty()) return {};
   return " files " + build::canonical_list(items) +

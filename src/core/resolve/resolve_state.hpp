@@ -95,7 +95,6 @@ std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps
 /// The number of the entry among those so far, to which it is added if it is new.
 std::size_t number_of(const std::string& entry, std::vector<std::string>& entries);
 
-enum class FileKind { data, library };
 /// What of a command counts: only files, or directories with their files as well.
 enum class Named { files, directories };
 
@@ -190,7 +189,7 @@ struct CandidateResolver::State : SpecTexts {
   std::vector<build::NamedFile> files_of_call(const std::vector<std::string>& call_texts, Named kinds = Named::files);
   /// The digest of the file's content at first use, or of names and contents in a directory; from then on the files are
   /// checked before each record.
-  std::string digest_of(const std::filesystem::path& path, FileKind kind = FileKind::data);
+  std::string digest_of(const std::filesystem::path& path);
   std::string command_text(const std::vector<spec::Text>& texts);
   /// " files [...] libraries [...]" for the key of a call; the libraries are those of files that are programs. Empty:
   /// it names only files that the artifact's key describes.

@@ -90,8 +90,10 @@ void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
   if (!answer.warning.empty() && !std::exchange(warned_of_cache_, true))
     run_.observer.on_warning(answer.warning + "; compiled kernels are kept only for this run");
   // A worker that compiled has checked the files; one that was killed has not.
-  if (answer.outcome != Outcome::ok && trials.front()->request.files)
-    build::throw_if_changed(*trials.front()->request.files);
+  if (answer.outcome != Outcome::ok && trials.front()->request.files) {
+    build::KeyedFiles files = *trials.front()->request.files;
+    build::settle(files);
+  }
   run_.resolver.learn(trials.front()->request, answer.artifact.manifest);
   totals_.compile_cpu_s += answer.cpu_s;
   if (longest_first_ && !answer.cached)

@@ -76,7 +76,8 @@ struct Project {
     request.include_dirs = {path("first"), folder.path().string()};
     request.files = std::make_shared<const KeyedFiles>(compile_closure(request).keyed);
     request.toolchain = "fake 1";
-    request.base_key = key_of(artifact_key_parts(request, "fake", "fake 1", source_digest(request)));
+    request.base_key = key_of(
+        artifact_key_parts(request, "fake", "fake 1", xtune::base::sha256(source_closure(request).canonical_text)));
     request.run = "this";
     return request;
   }

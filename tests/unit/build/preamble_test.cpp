@@ -143,7 +143,7 @@ TEST_CASE("preamble: any text is taken, and its parts make up the whole") {
     if (split.head.empty()) continue;
     ++with_head;
     CHECK(split.head.back() == '\n');
-    CHECK_FALSE(scan_includes(split.head).empty());
+    CHECK_FALSE(scan_source(split.head).includes.empty());
   }
   CHECK(with_head > 100);
 }
