@@ -75,7 +75,7 @@ std::string read_all(const Descriptor& file, const std::filesystem::path& path, 
 /// another clock.
 bool is_local(const std::filesystem::path& path);
 /// Whether a process has the file open for writing, or mapped: changes through a mapping may leave its times as they
-/// are. False where the system does not say it: for files of other users, and on some file systems.
+/// are. False where the system does not say it: for files of other users, and on servers.
 bool has_writer(const std::filesystem::path& path);
 
 }  // namespace xtune::system

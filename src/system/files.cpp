@@ -373,6 +373,7 @@ bool is_local(const fs::path& path) {
 }
 
 bool has_writer(const fs::path& path) {
+  if (!is_local(path)) return false;  // NFS refuses all leases
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   // A lease for reading is given only where no process writes. One that opens the file meanwhile waits for the lease to
   // end, and this process gets a signal: one that is ignored by default.
