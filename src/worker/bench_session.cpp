@@ -34,16 +34,14 @@ void append_last(const device::ProgramCall& call, const Sampler& sampler, run::R
   }
 }
 
-template <class Answer>
-void take_failure(const build::CandidateFailure& failure, Answer& answer) {
-  answer.outcome = failure.outcome();
-  answer.lack = build::lack_of(failure);
-  answer.message = failure.what();
-  answer.log = failure.log();
+run::Ending ending_of(const build::CandidateFailure& failure) {
+  return {failure.outcome(), build::lack_of(failure), failure.what(), failure.log()};
 }
 
-double seconds_since(system::Clock& clock, std::int64_t start_ns) {
-  return static_cast<double>(clock.now_ns() - start_ns) * 1e-9;
+/// Of the driver's limit, for each configuration; the rest is for what follows the last launch.
+measure::Budget budget_of(const run::OpenJob& problem, system::Clock& clock, std::size_t configurations) {
+  constexpr double share = 0.95;
+  return {clock, share * problem.measure.timeout_s * static_cast<double>(configurations)};
 }
 
 }  // namespace
@@ -73,43 +71,47 @@ run::BenchAnswer BenchSession::bench(const run::BenchJob& job) {
   reference_.prepare();
   contenders_.clear();
   run::BenchAnswer answer;
-  const std::int64_t start_ns = clock_.now_ns();
+  measure::Budget budget = budget_of(problem_.job, clock_, 1);
   answer.stage = "load";
   try {
     LoadedProgram loaded = problem_.load(KernelCall(job));
     answer.stage = "run";
-    bench_loaded(loaded, job, answer);
+    bench_loaded(loaded, job, budget, answer);
     // After the last launch, so that intact inputs need not be written again for the next configuration.
     if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned)
       validator_.judge_inputs(answer) && problem_.constants.check(*loaded.program, answer);
   } catch (const build::CandidateFailure& failure) {
-    take_failure(failure, answer);
+    static_cast<run::Ending&>(answer) = ending_of(failure);
   }
   if (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned) {
     answer.samples_ms.clear();
     answer.reported.clear();
   }
-  answer.busy_s = seconds_since(clock_, start_ns);
+  answer.busy_s = budget.spent_s();
   return answer;
 }
 
-void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, run::BenchAnswer& answer) {
+void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, measure::Budget& budget,
+                                run::BenchAnswer& answer) {
   BufferSet& first = problem_.sets[0];
   const KernelCall call(job);
   validator_.reset_sets();
   const std::vector<measure::KernelArgument> arguments = problem_.arguments_for(first, *loaded.scratch, call);
-  const bool by_graph = problem_.job.measure.launch == spec::LaunchBy::graph;
   const auto run_once = [&](bool timed) {
     loaded.scratch->renew();
     measure::RunOptions options{arguments, timed, 0};
-    options.graph = by_graph;
+    options.graph = problem_.job.measure.launch == spec::LaunchBy::graph;
     return loaded.program->run(options).time_ms;
   };
-  // The first launch is on its own in any case, so its time would not be that of a launch in a graph.
-  const double first_ms = run_once(job.incumbent.has_value() && !by_graph);
+  const double start_s = budget.spent_s();
+  // A program's first output need not have its time.
+  const bool timed = job.incumbent || !(job.validate_only || loaded.program->times_itself());
+  const double first_ms = run_once(timed), first_s = budget.spent_s() - start_s;
   answer.stage = "validate";
   if (!loaded.scratch->check_guards(answer) || !validator_.judge_outputs(first, answer)) return;
+  const double judged_s = budget.spent_s() - start_s;
   validator_.check_by_command(first);
+  budget.extend(budget.spent_s() - start_s - judged_s);  // a check has a limit of its own
   leave_outputs(problem_.job, problem_.arguments, first, "first");
   std::optional<RepeatCheck> repeats;
   if (problem_.job.repeats > 0) repeats.emplace(validator_.first_of_repeats(first));
@@ -129,8 +131,10 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   if (!judge_repeats(problem_.job.repeats) || job.validate_only) return;
   answer.stage = "measure";
   Sampler sampler = measurer_.sampler(loaded, call);
-  if (measurer_.measure(sampler, job, first_ms, answer) && validator_.judge_last_launch(loaded, sampler, answer))
-    judge_repeats(1);
+  budget.reserve(judged_s + (repeats ? first_s : 0));
+  if (!measurer_.measure(sampler, job, {first_ms, first_s}, budget, answer)) return;
+  const bool again = budget.launches_left(judged_s) > 0;
+  if (validator_.judge_last_launch(loaded, sampler, again, answer)) judge_repeats(1);
 }
 
 BenchSession::Contender* BenchSession::contender(const run::BenchJob& job, Contenders& kept) {
@@ -144,51 +148,58 @@ BenchSession::Contender* BenchSession::contender(const run::BenchJob& job, Conte
   return &contenders_.emplace(name, Contender{std::move(loaded), std::move(sampler)})->second;
 }
 
-void BenchSession::run_rounds(const run::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
-                              run::RoundsAnswer& answer) {
-  for (std::size_t round = 0; round < job.rounds.size(); ++round) {
+void BenchSession::run_rounds(const run::RoundsJob& job, const std::vector<Contender*>& contenders, double round_s,
+                              measure::Budget& budget, std::size_t& at, run::RoundsAnswer& answer) {
+  bool last = false;
+  for (std::size_t round = 0; round < job.rounds.size() && !last; ++round) {
+    budget.reserve(round_s);  // of the launches that are compared
+    last = budget.launches_left(round_s) < 2;
+    const double start_s = budget.spent_s();
     std::vector<std::pair<std::size_t, double>> round_ms;
     for (const std::size_t index : job.rounds[round]) {
       at = index;
       round_ms.emplace_back(index, contenders[index]->sampler.sample_ms());
       // Before another program can overwrite the files of this one.
-      if (round == last_round_of(index, job.rounds)) contenders[index]->loaded.program->check_last_run();
+      if (last || round == last_round_of(index, job.rounds)) contenders[index]->loaded.program->check_last_run();
     }
     for (const auto& [index, time_ms] : round_ms) {
       answer.samples_ms[index].push_back(time_ms);
       if (const auto& call = job.jobs[index].launch.call)
         append_last(*call, contenders[index]->sampler, answer.reported[index]);
     }
+    round_s = budget.spent_s() - start_s;
   }
 }
 
 run::RoundsAnswer BenchSession::measure_rounds(const run::RoundsJob& job) {
   run::RoundsAnswer answer;
-  const std::int64_t start_ns = clock_.now_ns();
   answer.samples_ms.resize(job.jobs.size());
   answer.reported.resize(job.jobs.size());
   // All of them are judged by one reference.
   if (!job.jobs.empty() && job.jobs.front().inputs_seed) renew_inputs(*job.jobs.front().inputs_seed);
   reference_.prepare();
+  measure::Budget budget = budget_of(problem_.job, clock_, job.jobs.size());
   if (job.time_reference) answer.reference_ms = reference_.time_kernel();
   std::size_t at = 0;
   try {
     validator_.reset_sets();
-    measurer_.settle();
+    budget.extend(measurer_.settle());
     Contenders kept = std::exchange(contenders_, {});
     std::vector<Contender*> contenders;
+    const double start_s = budget.spent_s();
     for (at = 0; at < job.jobs.size(); ++at) contenders.push_back(contender(job.jobs[at], kept));
-    run_rounds(job, contenders, at, answer);
+    // Those that are new were launched.
+    run_rounds(job, contenders, budget.spent_s() - start_s, budget, at, answer);
     measure::Telemetry telemetry;
     answer.taints = measurer_.watch(telemetry);
     judge_rounds(contenders, at, answer);
     if (answer.outcome != Outcome::ok) contenders_.clear();
   } catch (const build::CandidateFailure& failure) {
     contenders_.clear();
-    take_failure(failure, answer);
+    static_cast<run::Ending&>(answer) = ending_of(failure);
     answer.failed = at;
   }
-  answer.busy_s = seconds_since(clock_, start_ns);
+  answer.busy_s = budget.spent_s();
   return answer;
 }
 

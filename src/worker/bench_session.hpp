@@ -37,8 +37,9 @@ class BenchSession {
   run::BenchAnswer bench(const run::BenchJob& job);
 
   /// Loads all of them and launches each once untimed, except those that were also in the previous rounds; then runs
-  /// the rounds, and a launch of each whose outputs are compared. The first failure ends it. If a guard zone or an
-  /// input was overwritten by one of several kernels, it is unknown which one did: `failed` is then unset.
+  /// as many of the rounds as there is time for, and a launch of each whose outputs are compared. The first failure
+  /// ends it. If a guard zone or an input was overwritten by one of several kernels, it is unknown which one did:
+  /// `failed` is then unset.
   run::RoundsAnswer measure_rounds(const run::RoundsJob& job);
 
  private:
@@ -49,10 +50,10 @@ class BenchSession {
   using Contenders = std::multimap<std::string, Contender>;  ///< by job
 
   void renew_inputs(std::uint64_t seed);
-  void bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, run::BenchAnswer& answer);
+  void bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, measure::Budget& budget, run::BenchAnswer& answer);
   Contender* contender(const run::BenchJob& job, Contenders& kept);
-  void run_rounds(const run::RoundsJob& job, const std::vector<Contender*>& contenders, std::size_t& at,
-                  run::RoundsAnswer& answer);
+  void run_rounds(const run::RoundsJob& job, const std::vector<Contender*>& contenders, double round_s,
+                  measure::Budget& budget, std::size_t& at, run::RoundsAnswer& answer);
   void judge_rounds(const std::vector<Contender*>& contenders, std::size_t& at, run::RoundsAnswer& answer);
 
   BenchProblem problem_;

@@ -135,12 +135,14 @@ Sampler Measurer::sampler(LoadedProgram& loaded, const KernelCall& call) {
   return Sampler(*loaded.program, std::move(plan));
 }
 
-void Measurer::settle() {
+double Measurer::settle() {
+  const std::int64_t start_ns = clock_.now_ns();
   guard_.settle([this] { return look(); },
                 [this](double seconds) {
                   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
                   looked_ns_.reset();
                 });
+  return static_cast<double>(clock_.now_ns() - start_ns) * 1e-9;
 }
 
 // NVML takes 3 to 12 ms to answer: configurations in quick succession share a reading, so that readings take about a
@@ -166,33 +168,44 @@ std::vector<std::string> Measurer::watch(measure::Telemetry& telemetry) {
 }
 
 // The device's counter is updated about ten times a second, so a single launch or a short series of them is not enough.
-void Measurer::measure_energy(Sampler& sampler, run::BenchAnswer& answer) {
+void Measurer::measure_energy(Sampler& sampler, const measure::Budget& budget, run::BenchAnswer& answer) {
   const measure::DeviceState before = problem_.device.state();
   if (!before.energy_j) return;
-  const std::int64_t start_ns = clock_.now_ns();
+  const double start_s = budget.spent_s();
   double spent_s = 0;
   // About 20 ms at a time: the host checks the clock rarely, and not much later than it should.
   const double one_ms = std::max(measure::summarize(answer.samples_ms).median, measure::min_sample_ms);
   const int batch = static_cast<int>(std::clamp(20 / one_ms, 1.0, 200.0));
   double launches = 0;
-  while (spent_s * 1e3 < problem_.job.measure.energy_ms) {
+  while (spent_s * 1e3 < problem_.job.measure.energy_ms && budget.launches_left(one_ms * batch * 1e-3) > 0) {
     sampler.run_on(batch);
     launches += batch;
-    spent_s = static_cast<double>(clock_.now_ns() - start_ns) * 1e-9;
+    spent_s = budget.spent_s() - start_s;
   }
+  if (launches == 0) return;
   const double joules = problem_.device.state().energy_j.value_or(*before.energy_j) - *before.energy_j;
   answer.telemetry.energy_j = joules / launches;
   answer.telemetry.power_w = joules / spent_s;
 }
 
-bool Measurer::measure(Sampler& sampler, const run::BenchJob& job, double first_ms, run::BenchAnswer& answer) {
+bool Measurer::measure(Sampler& sampler, const run::BenchJob& job, const First& first, measure::Budget& budget,
+                       run::BenchAnswer& answer) {
   const spec::MeasureSpec& measure = problem_.job.measure;
   const measure::StoppingRule rule{measure.min_rep, measure.rep, measure.min_time_ms, measure.max_time_ms,
                                    measure.noise};
-  settle();
-  measure::Series series = measure::measure_challenger(
-      {[&] { return sampler.sample_ms(); }, [&](int launches) { sampler.warm_up(launches); }, measure.warmup, first_ms},
-      rule, clock_, job.incumbent, roughness_);
+  budget.extend(settle());
+  const bool only_first = first.time_ms > 0 && !job.launch.call && budget.launches_left(first.wall_s) < 1;
+  measure::Series series;
+  if (only_first) {
+    series.samples_ms = {first.time_ms};
+  } else {
+    // The first launch is on its own in any case, so its time is not that of a launch in a graph.
+    const bool by_graph = measure.launch == spec::LaunchBy::graph;
+    series = measure::measure_challenger(
+        {[&] { return sampler.sample_ms(); }, [&](int launches) { sampler.warm_up(launches); }, measure.warmup,
+         by_graph ? 0 : first.time_ms, first.wall_s},
+        rule, budget, job.incumbent, roughness_);
+  }
   answer.samples_ms = std::move(series.samples_ms);
   if (job.launch.call) report(*job.launch.call, sampler, answer);
   answer.telemetry = sampler.telemetry();
@@ -201,8 +214,8 @@ bool Measurer::measure(Sampler& sampler, const run::BenchJob& job, double first_
     answer.outcome = Outcome::pruned;
     return false;
   }
-  if (measure.energy_ms > 0) measure_energy(sampler, answer);
-  return true;
+  if (measure.energy_ms > 0) measure_energy(sampler, budget, answer);
+  return !only_first;
 }
 
 }  // namespace xtune::worker

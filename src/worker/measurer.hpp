@@ -75,17 +75,24 @@ class Measurer {
   Measurer(BenchProblem& problem, Validator& validator, system::Clock& clock);
 
   Sampler sampler(LoadedProgram& loaded, const KernelCall& call);
-  /// Waits while others use the device or it is too hot, up to the limit in [measure].
-  void settle();
+  /// Waits while others use the device or it is too hot, up to the limit in [measure]. Returns how long, in seconds.
+  double settle();
   /// Adds the device's state. Returns the reasons why samples until now are suspect.
   std::vector<std::string> watch(measure::Telemetry& telemetry);
-  /// Settles, and takes the samples of a configuration that was launched once. first_ms: the time of that launch.
-  /// Returns false if it was pruned.
-  bool measure(Sampler& sampler, const run::BenchJob& job, double first_ms, run::BenchAnswer& answer);
+  /// The launch before the samples.
+  struct First {
+    double time_ms = 0;  ///< 0: unknown
+    double wall_s = 0;
+  };
+  /// Settles, and takes the samples of a configuration that was launched once. If the budget does not allow another
+  /// launch, the first one is the only sample. Returns false if the launch after the samples is not due: it was pruned,
+  /// or has no time left.
+  bool measure(Sampler& sampler, const run::BenchJob& job, const First& first, measure::Budget& budget,
+               run::BenchAnswer& answer);
 
  private:
   measure::DeviceState look();
-  void measure_energy(Sampler& sampler, run::BenchAnswer& answer);
+  void measure_energy(Sampler& sampler, const measure::Budget& budget, run::BenchAnswer& answer);
 
   BenchProblem& problem_;
   Validator& validator_;

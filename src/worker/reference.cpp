@@ -48,11 +48,10 @@ std::vector<double> time_reference(Sampler sampler, const spec::MeasureSpec& mea
   rule.rep = std::min(measure.rep, max_samples);
   rule.max_time_ms = measure.max_time_ms;
   rule.noise = measure.noise;
-  rule.max_wall_s = limit_s;
   const double first_ms = sampler.sample_ms();
   if (first_ms * (measure.warmup + rule.min_rep) >= limit_s * 1e3) return {first_ms};
   sampler.warm_up(measure.warmup);
-  return measure::measure_series([&] { return sampler.sample_ms(); }, rule, clock).samples_ms;
+  return measure::measure_series([&] { return sampler.sample_ms(); }, rule, measure::Budget(clock, limit_s)).samples_ms;
 }
 
 constexpr std::size_t judged_bytes = std::size_t{16} << 20;  // a multiple of every element's size

@@ -117,14 +117,14 @@ bool Validator::judge_launches(Sampler& sampler, ScratchBuffers& scratch, int la
 
 /// Launches back to back as in a sample, then once. A kernel that is right only every second time is caught: with one
 /// set the checked launches are consecutive, with several sets all of them are checked.
-bool Validator::judge_last_launch(LoadedProgram& loaded, Sampler& sampler, run::BenchAnswer& answer) {
+bool Validator::judge_last_launch(LoadedProgram& loaded, Sampler& sampler, bool again, run::BenchAnswer& answer) {
   if (loaded.program->times_itself()) {
     loaded.program->check_last_run();
     return true;
   }
-  const bool right =
-      judge_launches(sampler, *loaded.scratch, sampler.launches(), validate::Poison::high, answer) &&
-      (problem_.sets.size() > 1 || judge_launches(sampler, *loaded.scratch, 1, validate::Poison::low, answer));
+  const bool right = judge_launches(sampler, *loaded.scratch, sampler.launches(), validate::Poison::high, answer) &&
+                     (problem_.sets.size() > 1 || !again ||
+                      judge_launches(sampler, *loaded.scratch, 1, validate::Poison::low, answer));
   if (right) {
     answer.stage = "validate";
     check_by_command(problem_.sets[0], late_words());

@@ -59,8 +59,8 @@ class Validator {
   /// Launches, and checks the outputs of all sets.
   bool judge_launches(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
                       run::BenchAnswer& answer);
-  /// The launch after all measured ones.
-  bool judge_last_launch(LoadedProgram& loaded, Sampler& sampler, run::BenchAnswer& answer);
+  /// The launch after all measured ones. again: launch it once more.
+  bool judge_last_launch(LoadedProgram& loaded, Sampler& sampler, bool again, run::BenchAnswer& answer);
 
   /// Hands the outputs to the spec's check, if there is one. after: follows the message of a failure ("; the first
   /// launch was right"). Throws as run_command_check does.

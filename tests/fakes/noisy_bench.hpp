@@ -46,9 +46,10 @@ class NoisyBench {
     const auto warm_up = [&](int launches) {
       for (int i = 0; i < launches; ++i) sample();
     };
+    const measure::Budget budget(clock_, measure.timeout_s);
     const double first_ms = sample();
     const measure::Series series = measure::measure_challenger({sample, warm_up, measure.warmup, first_ms}, rule,
-                                                               clock_, job.incumbent, roughness_);
+                                                               budget, job.incumbent, roughness_);
     run::BenchAnswer answer;
     answer.stage = "measure";
     answer.samples_ms = series.samples_ms;

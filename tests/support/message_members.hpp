@@ -1,6 +1,10 @@
 // The members of the messages between driver and workers, for round trips with random values.
 #pragma once
 
+#include <concepts>
+#include <tuple>
+#include <type_traits>
+
 #include "core/build/keyed_files.hpp"
 #include "support/record_members.hpp"
 #include "worker/ipc/inventory.hpp"
@@ -66,23 +70,28 @@ XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, driver_
 
 namespace xtune::run {
 XTUNE_MEMBERS(CompileJob, backend, cache, key, request, scratch, keep_in_scratch, expected_s)
-XTUNE_MEMBERS(CompileAnswer, outcome, lack, message, log, warning, artifact, cached, cpu_s, peak_bytes)
 XTUNE_MEMBERS(ArgumentPlan, buffer, scratch, map_of)
 XTUNE_MEMBERS(ReferencePlan, kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
               scalar_arguments, constants, scratch, maps)
 XTUNE_MEMBERS(OpenJob, backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
               check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure, time_reference)
 XTUNE_MEMBERS(BenchJob, artifact, launch, scalars, incumbent, config, scratch, inputs_seed, maps, validate_only)
-XTUNE_PART_OF_MEMBERS(BenchAnswer,
-                      (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
-                       taints, changed, busy_s, no_device, missing_artifact),
-                      (outcome, lack, stage, message, log, samples_ms, validation, repeatable, reported, telemetry,
-                       taints, changed, busy_s))
 XTUNE_MEMBERS(RoundsJob, jobs, rounds, time_reference)
-XTUNE_PART_OF_MEMBERS(RoundsAnswer,
-                      (outcome, lack, message, log, failed, samples_ms, reference_ms, reported, taints, busy_s,
-                       missing_artifact),
-                      (outcome, lack, message, log, failed, samples_ms, reference_ms, reported, taints, busy_s))
+
+// Answers have base classes, which structured bindings do not see.
+template <class Answer>
+requires std::derived_from<Answer, Ending>
+auto members(Answer& of) {
+  const auto ending = std::tie(of.outcome, of.lack, of.message, of.log);
+  if constexpr (std::is_same_v<std::remove_const_t<Answer>, CompileAnswer>)
+    return std::tuple_cat(ending, std::tie(of.warning, of.artifact, of.cached, of.cpu_s, of.peak_bytes));
+  else if constexpr (std::is_same_v<std::remove_const_t<Answer>, BenchAnswer>)
+    return std::tuple_cat(ending, std::tie(of.stage, of.samples_ms, of.validation, of.repeatable, of.reported,
+                                           of.telemetry, of.taints, of.changed, of.busy_s));
+  else
+    return std::tuple_cat(ending,
+                          std::tie(of.failed, of.samples_ms, of.reference_ms, of.reported, of.taints, of.busy_s));
+}
 }  // namespace xtune::run
 
 namespace xtune::test {

@@ -92,41 +92,58 @@ bool still_lost(std::size_t samples, double min_ms, const Incumbent& best) {
 
 // The sampling loop over the stopping rule.
 
-Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, system::Clock& clock,
-                      const Race& race, double first_ms) {
-  Series series;
-  const std::int64_t start_ns = clock.now_ns();
+int Budget::launches_left(double launch_s) const {
+  constexpr double margin = 1.1, max_launches = 1e6;  // the next launch may take a little longer
+  const double left_s = limit_s_ - spent_s() - reserved_s_;
+  if (left_s <= 0) return 0;
+  return static_cast<int>(launch_s > 0 ? std::min(left_s / (margin * launch_s), max_launches) : max_launches);
+}
+
+Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, const Budget& budget,
+                      const Race& race, double first_ms, Series begun) {
+  Series series = std::move(begun);
   for (;;) {
+    if (!series.samples_ms.empty()) {
+      series.stopped_by = should_stop(series.samples_ms, rule);
+      if (series.stopped_by == Stop::go_on && budget.launches_left(series.last_s) < 1)
+        series.stopped_by = Stop::out_of_time;
+      if (series.stopped_by == Stop::go_on && race.lost(series.samples_ms, first_ms)) series.stopped_by = Stop::beaten;
+      if (series.stopped_by != Stop::go_on) break;
+    }
+    const double start_s = budget.spent_s();
     series.samples_ms.push_back(sample_ms());
-    series.wall_s = static_cast<double>(clock.now_ns() - start_ns) * 1e-9;
-    series.stopped_by = should_stop(series.samples_ms, rule);
-    if (series.stopped_by == Stop::go_on && series.wall_s >= rule.max_wall_s) series.stopped_by = Stop::out_of_time;
-    if (series.stopped_by == Stop::go_on && race.lost(series.samples_ms, first_ms)) series.stopped_by = Stop::beaten;
-    if (series.stopped_by != Stop::go_on) break;
+    series.last_s = budget.spent_s() - start_s;
   }
   series.summary = summarize(series.samples_ms);
   return series;
 }
 
-Series measure_challenger(const Launching& launching, const StoppingRule& rule, system::Clock& clock,
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, const Budget& budget,
                           const std::optional<Incumbent>& incumbent, Roughness& roughness) {
   constexpr int max_cold = 3;
   const Race race(incumbent, roughness.value());
-  std::vector<double> cold_ms;
-  if (race.on()) {
+  // The warm-up may launch once more, to find out how many launches a sample needs.
+  const auto is_short = [&](double launch_s) {
+    return budget.launches_left(launch_s) < launching.warmup + 1 + rule.min_rep;
+  };
+  Series cold;
+  // The first launch may have loaded code, so a sample shows whether time is short.
+  if (race.on() || is_short(launching.first_s)) {
     StoppingRule heat;
-    heat.min_rep = heat.rep = max_cold;
-    heat.max_wall_s = rule.max_wall_s;
-    Series cold = measure_series(launching.sample_ms, heat, clock, race, launching.first_ms);
+    heat.min_rep = heat.rep = race.on() ? max_cold : 1;
+    cold = measure_series(launching.sample_ms, heat, budget, race, launching.first_ms);
     // The last sample is complete before the race is checked.
     if (race.lost(cold.samples_ms, launching.first_ms)) {
       cold.stopped_by = Stop::beaten;
       return cold;
     }
-    cold_ms = std::move(cold.samples_ms);
   }
-  launching.warm_up(std::max(launching.warmup - static_cast<int>(cold_ms.size()), 0));
-  Series series = measure_series(launching.sample_ms, rule, clock, race, launching.first_ms);
+  std::vector<double> cold_ms = cold.samples_ms;
+  if (cold_ms.empty() || !is_short(cold.last_s)) {
+    launching.warm_up(std::max(launching.warmup - static_cast<int>(cold_ms.size()), 0));
+    cold = {};
+  }
+  Series series = measure_series(launching.sample_ms, rule, budget, race, launching.first_ms, std::exchange(cold, {}));
   roughness.learn(cold_ms, series.summary.median);
   roughness.learn(series.samples_ms, series.summary.median);
   return series;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -81,19 +82,39 @@ bool still_lost(std::span<const double> samples_ms, const Incumbent& best);
 /// The same for `samples` samples with the minimum min_ms.
 bool still_lost(std::size_t samples, double min_ms, const Incumbent& best);
 
+/// The wall clock that one configuration may take. Everything that launches it draws from this one budget: validation,
+/// warm-up, samples, the last checks. The driver ends a worker that takes longer. Single-threaded.
+class Budget {
+ public:
+  /// Begins now.
+  Budget(system::Clock& clock, double limit_s) : clock_(clock), start_ns_(clock.now_ns()), limit_s_(limit_s) {}
+
+  double spent_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
+  /// Gives back time that does not count, such as that of the user's check.
+  void extend(double seconds) noexcept { limit_s_ += seconds; }
+  /// Sets what is kept for the launches and checks at the end.
+  void reserve(double seconds) noexcept { reserved_s_ = seconds; }
+  /// How many launches that take this long each still fit before what is reserved; up to a million.
+  int launches_left(double launch_s) const;
+
+ private:
+  system::Clock& clock_;
+  std::int64_t start_ns_;
+  double limit_s_, reserved_s_ = 0;
+};
+
 struct Series {
   std::vector<double> samples_ms;  ///< in the order taken
   Summary summary;                 ///< of samples_ms
-  double wall_s = 0;               ///< wall-clock time of the series, with flushing and launching
+  double last_s = 0;               ///< wall-clock time of the last sample, with flushing and launching
   Stop stopped_by = Stop::enough;
 };
 
-/// Calls sample_ms until the rule ends the series, max_wall_s has passed on the clock, or the race is lost (beaten).
-/// The clock is checked after each sample, so there is at least one, and the series may exceed the limit by up to one
-/// sample; stopped_by is then out_of_time. first_ms: the launch before the samples, for the race. Exceptions of
-/// sample_ms pass through.
-Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, system::Clock& clock,
-                      const Race& race = {}, double first_ms = 0);
+/// Continues `begun` (by default from its first sample): calls sample_ms until the rule ends the series, another sample
+/// does not fit the budget (out_of_time), or the race is lost (beaten). There is at least one sample. first_ms: the
+/// launch before the samples, for the race. Exceptions of sample_ms pass through.
+Series measure_series(const std::function<double()>& sample_ms, const StoppingRule& rule, const Budget& budget,
+                      const Race& race = {}, double first_ms = 0, Series begun = {});
 
 /// How a configuration is launched.
 struct Launching {
@@ -101,12 +122,14 @@ struct Launching {
   std::function<void(int)> warm_up;  ///< launches this many times; called once, before a whole series
   int warmup = 0;                    ///< number of launches before a whole series
   double first_ms = 0;               ///< of the first launch; 0: not timed
+  double first_s = 0;                ///< wall-clock time of the first launch
 };
 
 /// The series of a challenger. If it loses within three samples, there is no warm-up. Otherwise those samples count as
 /// warm-up launches, its series starts from scratch, and the device's roughness is learned from all of them. Without an
-/// incumbent there is no race.
-Series measure_challenger(const Launching& launching, const StoppingRule& rule, system::Clock& clock,
+/// incumbent there is no race. A configuration for which the budget allows no warm-up before min_rep samples has none,
+/// and every sample counts.
+Series measure_challenger(const Launching& launching, const StoppingRule& rule, const Budget& budget,
                           const std::optional<Incumbent>& incumbent, Roughness& roughness);
 
 }  // namespace xtune::measure

@@ -55,11 +55,10 @@ struct StoppingRule {
   int min_rep = 7, rep = 50;
   double min_time_ms = 0, max_time_ms = 200;  ///< sums of the samples
   double noise = 0.005;                       ///< stop when (high - low) / 2 / median falls below
-  double max_wall_s = 30;                     ///< of the whole series; used only by measure_series
 };
 
-/// steady: the median is known precisely enough; enough: rep samples; out_of_time: max_time_ms of samples; beaten: lost
-/// its race (only from measure_series).
+/// steady: the median is known precisely enough; enough: rep samples; out_of_time: max_time_ms of samples, or the
+/// budget is spent (the latter only from measure_series); beaten: lost its race (only from measure_series).
 enum class Stop { go_on, steady, enough, out_of_time, beaten };
 const char* to_string(Stop stop) noexcept;
 

@@ -104,11 +104,23 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const BenchAn
         "{}: the kernel {} in its process, so a new process measures the next one; such results are tainted: they rank "
         "last",
         space::shown_text(trial->record.config), answer.changed));
+  warn_of_few_samples(trial->record.config, answer);
   fill_record(trial->record, *trial, device.device, answer);
   trial->lack = answer.lack;
   outcomes_.incumbent().count_race();
   outcomes_.finish(*trial, answer.log);
   follow_drift();
+}
+
+void BenchQueue::warn_of_few_samples(const Bindings& config, const BenchAnswer& answer) {
+  const auto min_rep = static_cast<std::size_t>(run_.spec.measure.min_rep);
+  if (answer.outcome != Outcome::ok || !run_.measures() || answer.samples_ms.size() >= min_rep) return;
+  if (std::exchange(warned_of_few_samples_, true)) return;
+  run_.observer.on_warning(fmt::format(
+      "{}: {} of at least {} samples in the {:g} s of [measure] timeout_s; a larger timeout_s allows more, and a "
+      "min_rep of {} is enough for this one",
+      space::shown_text(config), answer.samples_ms.size(), min_rep, run_.spec.measure.timeout_s,
+      answer.samples_ms.size()));
 }
 
 /// While configurations wait, comparing the further devices pays off. Returns whether they can be compared now: an

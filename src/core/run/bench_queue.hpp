@@ -58,6 +58,8 @@ class BenchQueue {
   void measure_incumbent(const TrialPtr& trial);
   void take_drift(const Trial& trial, const RoundsAnswer& answer);
   void take(const TrialPtr& trial, PooledDevice& device, const BenchAnswer& answer);
+  /// The first time.
+  void warn_of_few_samples(const Bindings& config, const BenchAnswer& answer);
 
   const RunContext& run_;
   DevicePool& devices_;
@@ -70,6 +72,7 @@ class BenchQueue {
   bool devices_turn_ = false;  ///< alternating: until ready_ is empty
   bool compared_time_unit_ = false;
   bool warned_of_change_ = false;
+  bool warned_of_few_samples_ = false;
   bool cut_ = false;
 };
 

@@ -126,7 +126,7 @@ double RunContext::bench_timeout_s() const {
   double factor = 1;
   if (!spec.validate.check.empty()) factor += check_calls;
   if (spec.validate.inputs == spec::Inputs::fresh) factor += reference_timeout_factor(spec.validate.reference.kind);
-  return spec.measure.timeout_s * factor;
+  return spec.measure.timeout_s * factor + spec.measure.wait_s;
 }
 
 std::uint64_t RunContext::planned() const {

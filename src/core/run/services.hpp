@@ -33,11 +33,16 @@ struct CompileJob {
   bool keep_in_scratch = false;           ///< store the artifact in the scratch directory in any case
   std::optional<double> expected_s = {};  ///< CPU time: of the jobs that wait for a worker, the longest is first
 };
-struct CompileAnswer {
+
+/// How a job of a worker ended.
+struct Ending {
   Outcome outcome = Outcome::ok;
-  build::Lack lack = build::Lack::none;  ///< resource that the machine lacked: the outcome is valid only for this run,
-                                         ///< and is not stored
+  /// Resource that the machine lacked: the outcome is valid only for this run, and is not stored.
+  build::Lack lack = build::Lack::none;
   std::string message, log;
+};
+
+struct CompileAnswer : Ending {
   std::string warning;       ///< why the cache could not store the artifact, which is then in the scratch directory
   build::Artifact artifact;  ///< without its image; of a failure only the key and the manifest
   bool cached = false;
@@ -113,21 +118,22 @@ struct BenchJob {
 /// Other values that a program reports: the metric, and its value for each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;
 
-struct BenchAnswer {
-  Outcome outcome = Outcome::ok;
-  build::Lack lack = build::Lack::none;  ///< as of CompileAnswer
-  std::string stage;                     ///< "load", "run", "validate", "measure"
-  std::string message, log;
+/// What the answers about one configuration and about rounds of several have in common.
+struct BenchEnding : Ending {
+  std::vector<std::string> taints;  ///< reasons why the samples are suspect
+  double busy_s = 0;                ///< wall clock of the worker
+  std::string missing_artifact;  ///< key of an artifact that the store lost: nothing was measured; set by the service
+};
+
+struct BenchAnswer : BenchEnding {
+  std::string stage;  ///< "load", "run", "validate", "measure"
   std::vector<double> samples_ms;
   std::optional<validate::Comparison> validation;
   std::optional<validate::Repeatability> repeatable{};  ///< set if bits were compared
   Reported reported;
   measure::Telemetry telemetry;
-  std::vector<std::string> taints;  ///< reasons why the samples are suspect
-  std::string changed{};            ///< what the kernel did to its process: "left 4 descriptors open"; a taint, too
-  double busy_s = 0;                ///< wall clock of the worker
-  bool no_device = false;           ///< the device could not be opened, see message; set by the service
-  std::string missing_artifact;  ///< key of an artifact that the store lost: nothing was measured; set by the service
+  std::string changed{};   ///< what the kernel did to its process: "left 4 descriptors open"; a taint, too
+  bool no_device = false;  ///< the device could not be opened, see message; set by the service
 };
 /// Launch configurations that have passed before again, in turns, so that changes over time
 /// affect all of them alike. After the rounds each is launched once more and its outputs are compared.
@@ -136,17 +142,11 @@ struct RoundsJob {
   std::vector<std::vector<std::size_t>> rounds;  ///< for each round, the order of the jobs that are launched once
   bool time_reference = false;                   ///< measure the time of the reference kernel again, before the rounds
 };
-struct RoundsAnswer {
-  Outcome outcome = Outcome::ok;
-  build::Lack lack = build::Lack::none;  ///< as of CompileAnswer
-  std::string message, log;
+struct RoundsAnswer : BenchEnding {
   std::optional<std::size_t> failed;            ///< the job that ended the rounds; unset: none did, or it is unknown
   std::vector<std::vector<double>> samples_ms;  ///< by job, in the order of the rounds, only of complete rounds
   std::vector<double> reference_ms;             ///< of the reference kernel, if it was asked for and could be timed
   std::vector<Reported> reported;               ///< by job, from the same runs as samples_ms
-  std::vector<std::string> taints;
-  double busy_s = 0;             ///< wall clock of the worker
-  std::string missing_artifact;  ///< as in BenchAnswer
 };
 
 /// How often the benchmark of one configuration calls the spec's check: after the first launch and after the last one.

@@ -122,50 +122,60 @@ void throw_if_not_about_the_job(const WorkerReply& reply) {
 }
 
 /// A worker that died may have reached a limit of its user.
-template <class Answer>
-void blame_limits(Answer& answer) {
+void blame_limits(run::Ending& answer) {
   const std::string limits = system::user_limits();
   if (limits.empty() || answer.outcome != Outcome::crashed || answer.lack != build::Lack::none) return;
   answer.lack = build::Lack::unclear;
   answer.message += build::under(limits);
 }
 
-/// The answer for a job whose worker ended.
-template <class Answer>
-Answer answer_of_failure(const WorkerReply& reply, double timeout_s) {
-  Answer answer;
-  answer.outcome = outcome_of(reply.failure->kind);
-  if (reply.failure->from_outside) answer.lack = build::Lack::killed;
-  answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
-                       ? fmt::format("running and measuring took longer than {} s; the worker was killed", timeout_s)
-                       : ended_text(reply, "the kernel", "died");
-  if (answer.outcome == Outcome::timed_out) answer.message += emulated_place(reply);
-  answer.log = reply.stderr_tail;
+/// How a job ended whose worker ended. too_slow: the message for one that exceeded its time limit. what, how: the words
+/// for any other end, such as "the kernel", "died".
+run::Ending ending_of(const WorkerReply& reply, const std::string& too_slow, const char* what, const char* how) {
+  const WorkerFailure& failure = *reply.failure;
+  run::Ending ending{outcome_of(failure.kind), failure.from_outside ? build::Lack::killed : build::Lack::none,
+                     ended_text(reply, what, how), reply.stderr_tail};
+  if (ending.outcome == Outcome::timed_out && !failure.from_outside) ending.message = too_slow;
+  return ending;
+}
+
+/// limit_s: [measure] timeout_s; the time that the job was given may be longer.
+run::BenchEnding bench_ending_of(const WorkerReply& reply, double limit_s, double timeout_s) {
+  const std::string too_slow = fmt::format(
+      "its launches and checks took longer than {:g} s ([measure] timeout_s; a larger one allows more), so "
+      "the worker was killed",
+      limit_s);
+  run::BenchEnding answer{ending_of(reply, too_slow, "the kernel", "died"), {}, 0, {}};
+  if (answer.outcome == Outcome::timed_out) {
+    answer.busy_s = timeout_s;
+    answer.message += emulated_place(reply);
+  }
   if (const std::string found = sanitizer_finding(answer.log); !found.empty())
     answer.message = found;
   else if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
     answer.message = assertion;
   else
     blame_limits(answer);
-  answer.busy_s = answer.outcome == Outcome::timed_out ? timeout_s : 0;
+  return answer;
+}
+
+template <class Answer, class Part>
+Answer answer_with(Part ending) {
+  Answer answer;
+  static_cast<Part&>(answer) = std::move(ending);
   return answer;
 }
 
 /// Nothing was launched.
-template <class Answer>
-Answer answer_of_missing(std::string key, std::string message) {
-  Answer answer;
-  answer.outcome = Outcome::crashed;
-  answer.message = std::move(message);
-  answer.missing_artifact = std::move(key);
-  return answer;
+run::BenchEnding ending_of_missing(std::string key, std::string message) {
+  return {{Outcome::crashed, build::Lack::none, std::move(message), {}}, {}, 0, std::move(key)};
 }
 
 /// False: the problem could not be opened for another reason.
 template <class Answer>
 bool answered_as_missing(const Error& error, const std::function<void(Answer)>& callback) {
   const auto* const missing = dynamic_cast<const MissingArtifact*>(&error);
-  if (missing) callback(answer_of_missing<Answer>(missing->key(), missing->what()));
+  if (missing) callback(answer_with<Answer>(ending_of_missing(missing->key(), missing->what())));
   return missing != nullptr;
 }
 
@@ -189,13 +199,9 @@ run::CompileAnswer PooledCompileService::answer_of(const WorkerReply& reply, con
     memory_.measured(answer.peak_bytes);
     return answer;
   }
-  run::CompileAnswer answer;
-  answer.outcome = outcome_of(reply.failure->kind);
-  answer.lack = reply.failure->from_outside ? build::Lack::killed : build::Lack::none;
-  answer.message = answer.outcome == Outcome::timed_out && answer.lack == build::Lack::none
-                       ? fmt::format("the compiler did not end within {} s", timeout_s)
-                       : ended_text(reply, "the compiler", "crashed");
-  answer.log = reply.stderr_tail;
+  auto answer = answer_with<run::CompileAnswer>(
+      ending_of(reply, fmt::format("the compiler did not end within {:g} s ([kernel] compile_timeout_s)", timeout_s),
+                "the compiler", "crashed"));
   blame_limits(answer);
   answer.artifact.compile_s = reply.wall_s;
   return answer;
@@ -329,9 +335,9 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain 
                       used_ = true;
                       Answer answer;
                       if (reply.failure) {
-                        answer = answer_of_failure<Answer>(reply, timeout_s);
+                        answer = answer_with<Answer>(bench_ending_of(reply, problem_.measure.timeout_s, timeout_s));
                       } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
-                        answer = answer_of_missing<Answer>(std::move(key), reply.answer->at("message"));
+                        answer = answer_with<Answer>(ending_of_missing(std::move(key), reply.answer->at("message")));
                       } else {
                         throw_if_error(*reply.answer);
                         answer = read(*reply.answer);

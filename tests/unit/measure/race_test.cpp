@@ -55,7 +55,7 @@ struct Contest {
     const auto warm_up = [&](int launches) {
       for (int i = 0; i < launches; ++i) launch();
     };
-    return measure_challenger({launch, warm_up, 3, first_ms}, rule, clock, incumbent, roughness);
+    return measure_challenger({launch, warm_up, 3, first_ms}, rule, Budget(clock, 30), incumbent, roughness);
   }
 };
 
@@ -184,17 +184,18 @@ TEST_CASE("Launches before the warm-up count as such, and teach how rough the de
   const auto warm_up = [&](int count) { warmed.push_back(count); };
   Roughness roughness;
   fakes::FakeClock clock;
-  const Series series = measure_challenger({sample, warm_up, 5, 1.2}, {}, clock, one_ms, roughness);
+  const Budget budget(clock, 30);
+  const Series series = measure_challenger({sample, warm_up, 5, 1.2}, {}, budget, one_ms, roughness);
   CHECK(series.samples_ms == std::vector<double>(7, 1.0));
   CHECK(warmed == std::vector<int>{2});
   for (int i = 0; i < 9; ++i) {
     launches = 0;
-    measure_challenger({sample, warm_up, 2, 1.2}, {}, clock, one_ms, roughness);
+    measure_challenger({sample, warm_up, 2, 1.2}, {}, budget, one_ms, roughness);
   }
   CHECK(warmed.back() == 0);
   CHECK(roughness.value() == doctest::Approx(0.3));
   launches = 0;
-  CHECK(measure_challenger({sample, warm_up, 5, 1.2}, {}, clock, std::nullopt, roughness).samples_ms.front() == 1.3);
+  CHECK(measure_challenger({sample, warm_up, 5, 1.2}, {}, budget, std::nullopt, roughness).samples_ms.front() == 1.3);
   CHECK(warmed.back() == 5);
 }
 

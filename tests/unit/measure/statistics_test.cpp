@@ -11,12 +11,14 @@
 
 #include "base/random.hpp"
 #include "core/measure/race.hpp"
+#include "fakes/fake_clock.hpp"
 
 using namespace xtune::base;
 using namespace xtune::system;
 using namespace xtune::measure;
 
 using namespace xtune;
+using fakes::FakeClock;
 
 namespace {
 
@@ -35,12 +37,6 @@ double coverage(std::size_t count, std::size_t rank) {
   for (std::size_t k = 0; k < rank; ++k) below += row[k];
   return 1 - 2 * below;
 }
-
-struct FakeClock : Clock {
-  std::int64_t time_ns = 0, step_ns = 0;
-  std::int64_t now_ns() override { return time_ns += step_ns; }
-  std::int64_t unix_time_ms() override { return 0; }
-};
 
 std::vector<double> noisy(std::uint64_t seed, std::size_t count, double base, double spread) {
   Random random(seed);
@@ -203,30 +199,64 @@ TEST_CASE("a series takes what the rule asks for") {
   FakeClock clock;
   StoppingRule rule;
   int calls = 0;
-  const Series series = measure_series([&] { return ++calls, 2.0; }, rule, clock);
+  const Series series = measure_series([&] { return ++calls, 2.0; }, rule, Budget(clock, 30));
   CHECK(calls == 7);
   CHECK(series.samples_ms == std::vector<double>(7, 2.0));
   CHECK(series.summary.median == 2);
   CHECK(series.stopped_by == Stop::steady);
 }
 
-TEST_CASE("a series ends with its wall clock even before min_rep, after one sample at least") {
+TEST_CASE("a series ends where another sample does not fit the budget, even before min_rep, after one at least") {
   FakeClock clock;
-  clock.step_ns = 400'000'000;
-  StoppingRule rule;
-  rule.max_wall_s = 1;
-  const Series series = measure_series([] { return 0.001; }, rule, clock);
+  const auto sample = [&] { return clock.advance_s(0.4), 400.0; };
+  Budget budget(clock, 2);
+  budget.reserve(0.4);
+  const Series series = measure_series(sample, {}, budget);
   CHECK(series.samples_ms.size() == 3);
-  CHECK(series.wall_s == doctest::Approx(1.2));
   CHECK(series.stopped_by == Stop::out_of_time);
-  rule.max_wall_s = 0;
-  CHECK(measure_series([] { return 0.001; }, rule, clock).samples_ms.size() == 1);
+  CHECK(budget.spent_s() + 0.4 <= 2);
+  budget.extend(0.9);  // of which half a second is left: enough for one
+  CHECK(budget.launches_left(0.4) == 2);
+  CHECK(measure_series(sample, {}, Budget(clock, 0)).samples_ms.size() == 1);
+}
+
+TEST_CASE("a slow configuration has no warm-up, and as many samples as fit its budget") {
+  FakeClock clock;
+  int warmed = 0;
+  const auto sample = [&] { return clock.advance_s(3.5), 3500.0; };
+  const auto warm_up = [&](int launches) { warmed += launches, clock.advance_s(3.5 * (launches + 1)); };
+  const auto samples = [&](const std::optional<Incumbent>& incumbent) {
+    Budget budget(clock, 30);
+    const double first_ms = sample();
+    budget.reserve(3.5);
+    Roughness roughness;
+    const Series series = measure_challenger({sample, warm_up, 3, first_ms, 3.5}, {}, budget, incumbent, roughness);
+    CHECK(budget.spent_s() + 3.5 <= 30);
+    return series.samples_ms.size();
+  };
+  CHECK(samples(std::nullopt) == 6);
+  CHECK(samples(Incumbent{3500, 3600}) == 6);
+  CHECK(warmed == 0);
+}
+
+TEST_CASE("a first launch that loads code for long does not shorten a fast configuration's series") {
+  FakeClock clock;
+  int warmed = 0;
+  const auto sample = [&] { return clock.advance_s(0.001), 1.0; };
+  Budget budget(clock, 30);
+  clock.advance_s(12);
+  budget.reserve(12);
+  Roughness roughness;
+  const Launching launching{sample, [&](int launches) { warmed += launches; }, 3, 1, 12};
+  CHECK(measure_challenger(launching, {}, budget, std::nullopt, roughness).samples_ms.size() == 7);
+  CHECK(warmed == 2);  // and the sample that showed it
 }
 
 TEST_CASE("a failing sample ends the series with its exception") {
   FakeClock clock;
-  CHECK_THROWS_WITH_AS(measure_series([]() -> double { throw std::runtime_error("lost the device"); }, {}, clock),
-                       "lost the device", std::runtime_error);
+  CHECK_THROWS_WITH_AS(
+      measure_series([]() -> double { throw std::runtime_error("lost the device"); }, {}, Budget(clock, 30)),
+      "lost the device", std::runtime_error);
 }
 
 TEST_CASE("outliers are beyond Tukey's fences, and the mean without them is theirs no more") {

@@ -38,9 +38,42 @@ TEST_CASE("A right kernel is validated, warmed up and measured with a cold cache
   REQUIRE(bench.device.launches.size() == 1 + 1 + 2 + 5 + 2);
   for (std::size_t i = 0; i < bench.device.launches.size(); ++i) {
     const bool timed = i >= 3 && i < 9;  // the last warm-up determines the length of a launch
-    CHECK(bench.device.launches[i].timed == timed);
+    CHECK(bench.device.launches[i].timed == (timed || i == 1));
     CHECK(bench.device.launches[i].flush_bytes == (timed ? std::size_t{12} << 20 : 0));
   }
+}
+
+TEST_CASE("A slow kernel has as many samples as fit the time limit, and the first launch counts if no other does") {
+  struct Case {
+    double launch_s;
+    std::size_t samples, launches;  ///< launches: with the first one, and the last ones that are judged
+  };
+  for (const Case& each : {Case{1, 5, 1 + 2 + 5 + 2}, Case{3.5, 5, 1 + 5 + 1}, Case{8, 1, 1 + 1 + 1}, Case{20, 1, 1}}) {
+    CAPTURE(each.launch_s);
+    Bench bench;
+    const BenchAnswer answer = bench.run("slow", [&](const FakeLaunch& call) {
+      bench.clock.advance_s(each.launch_s);
+      return doubling(call), each.launch_s * 1e3;
+    });
+    CHECK(answer.outcome == Outcome::ok);
+    CHECK(answer.samples_ms == std::vector<double>(each.samples, each.launch_s * 1e3));
+    CHECK(bench.device.launches.size() == 1 + each.launches);  // and the reference
+    CHECK(answer.busy_s < bench.open.measure.timeout_s);
+  }
+}
+
+TEST_CASE("Rounds of slow kernels end where another round does not fit the time limit of each") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  const auto slow = [&](const FakeLaunch& call) {
+    bench.clock.advance_s(6);
+    return doubling(call);
+  };
+  RoundsJob job{{bench.job("a", slow), bench.job("b", slow)}, std::vector<std::vector<std::size_t>>(10, {0, 1})};
+  const RoundsAnswer answer = session.measure_rounds(job);
+  CHECK(answer.outcome == Outcome::ok);
+  CHECK(answer.samples_ms == std::vector<std::vector<double>>(2, std::vector<double>(2, 1.5)));
+  CHECK(answer.busy_s < 2 * bench.open.measure.timeout_s);
 }
 
 TEST_CASE("Outputs that a kernel leaves unwritten are detected, also when an earlier configuration wrote them right") {
