@@ -121,6 +121,7 @@ struct WinningStep {
   std::vector<std::uint32_t> cluster;    ///< x, y, z in blocks; all 0: no cluster
   std::int64_t static_shared_bytes = 0;  ///< shared memory that the kernel declares
   std::vector<std::string> arguments;    ///< names of those that it takes, in its order
+  bool cooperative = false;              ///< launched so that all blocks are resident at once
 };
 
 /// The compiled winner, and its launch.
@@ -138,6 +139,7 @@ struct WinningKernel {
   /// The numbers of the arguments that the kernel takes, in its order; empty: all but constants, in this order.
   std::vector<std::size_t> kernel_arguments{};
   std::vector<WinningStep> steps{};  ///< of a spec with [[steps]]: the kernels, in the order of their launches
+  bool cooperative = false;          ///< launched so that all blocks are resident at once
 };
 
 /// The one configuration for all cases of tune_cases, if the spec asks for it ([objective] across), as measured in one

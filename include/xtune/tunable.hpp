@@ -133,6 +133,7 @@ struct KernelStep {
   std::string when = {};               ///< expression: the step is skipped where it is false; empty: never
   Formula shared = {};                 ///< dynamic shared memory, bytes
   std::vector<Formula> cluster = {};   ///< 1 to 3 extents, in blocks; empty: no cluster
+  bool cooperative = false;            ///< all blocks are resident at once, so they may wait for each other
 };
 
 /// A spec (docs/spec-format.md) together with data, predicates and callbacks. A value type: copies are independent.
@@ -227,7 +228,9 @@ class Tunable {
   Tunable& block(const std::vector<Formula>& extents);    ///< 1 to 3 extents, in threads
   Tunable& cluster(const std::vector<Formula>& extents);  ///< 1 to 3 extents, in blocks
   Tunable& shared(const Formula& bytes);                  ///< dynamic shared memory, bytes
-  /// Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster and shared.
+  Tunable& cooperative(bool on = true);  ///< all blocks are resident at once, so they may wait for each other
+  /// Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster, shared and
+  /// cooperative.
   Tunable& step(const KernelStep& step);
 
   /// Tunes a function of this program instead of a kernel: the spec then has only a problem and a space. tune() calls

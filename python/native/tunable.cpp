@@ -146,15 +146,16 @@ void define_kernel(py::class_<Tunable>& type) {
       .def("block", [](Tunable& t, const Formulas& extents) { t.block(extents); })
       .def("cluster", [](Tunable& t, const Formulas& extents) { t.cluster(extents); })
       .def("shared", [](Tunable& t, const Formula& bytes) { t.shared(bytes); })
+      .def("cooperative", [](Tunable& t, bool on) { t.cooperative(on); })
       .def(
           "step",
           [](Tunable& t, std::string entry, Formulas grid, Formulas block, std::vector<std::string> args,
-             std::string when, Formula shared, Formulas cluster) {
+             std::string when, Formula shared, Formulas cluster, bool cooperative) {
             t.step({std::move(entry), std::move(grid), std::move(block), std::move(args), std::move(when),
-                    std::move(shared), std::move(cluster)});
+                    std::move(shared), std::move(cluster), cooperative});
           },
           py::arg("entry"), py::arg("grid"), py::arg("block"), py::arg("args"), py::arg("when"), py::arg("shared"),
-          py::arg("cluster"));
+          py::arg("cluster"), py::arg("cooperative"));
 }
 
 void define_space(py::class_<Tunable>& type) {

@@ -311,6 +311,7 @@ class Tunable:
         block: Optional[Launch] = None,
         shared: Optional[Formula] = None,
         cluster: Optional[Launch] = None,
+        cooperative: bool = False,
         constraints: Union[str, Callable, Sequence[Union[str, Callable]]] = (),
         reference: Optional[Callable] = None,
         check: Optional[Callable] = None,
@@ -353,6 +354,8 @@ class Tunable:
                 set_extent(*extents(extent))
         if shared is not None:
             self.shared(shared)
+        if cooperative:
+            self.cooperative()
         for key, value in (args or {}).items():
             self.arg(key, value)
         for constraint in each_of(constraints):
@@ -518,6 +521,11 @@ class Tunable:
         self._native.shared(size)
         return self
 
+    def cooperative(self, on: bool = True) -> "Tunable":
+        """Launches so that all blocks are resident at once and may wait for each other (grid.sync())."""
+        self._native.cooperative(on)
+        return self
+
     def step(
         self,
         entry: str,
@@ -527,8 +535,9 @@ class Tunable:
         when: str = "",
         shared: Formula = "",
         cluster: Launch = (),
+        cooperative: bool = False,
     ) -> "Tunable":
-        """Adds a kernel to those that are launched in sequence; excludes entry, grid, block, cluster and shared.
+        """Adds a kernel to those that are launched in sequence; excludes entry and the extents of a single launch.
 
         args: names of its arguments, in its order; empty: all. when: the step is skipped where this is false."""
         self._native.step(
@@ -539,6 +548,7 @@ class Tunable:
             when=when,
             shared=shared,
             cluster=extents(cluster),
+            cooperative=cooperative,
         )
         return self
 

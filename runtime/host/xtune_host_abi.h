@@ -4,8 +4,8 @@
 #include "xtune_host_hopper_abi.h"
 
 /// Increased when anything below changes; the number is part of the marker in every kernel library.
-#define XTUNE_HOST_ABI 4
-#define XTUNE_HOST_MARKER "xtune host kernel, abi 4, sanitized "
+#define XTUNE_HOST_ABI 5
+#define XTUNE_HOST_MARKER "xtune host kernel, abi 5, sanitized "
 
 struct XtuneUint3 {
   unsigned x, y, z;
@@ -31,6 +31,8 @@ struct XtuneServices {
   void (*warp)(struct XtuneLane* lane);
   /// Lets the block's other threads run.
   void (*yield)(void);
+  /// Waits for one thread of every other block of a cooperative launch.
+  void (*grid_barrier)(void);
   const struct XtuneHopperServices* hopper;
 };
 

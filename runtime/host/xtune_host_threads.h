@@ -49,6 +49,12 @@ XTUNE_DEVICE unsigned long long xtune_barrier(int predicate) {
   return counts;
 }
 XTUNE_DEVICE void __syncthreads() { xtune_barrier(0); }
+/// Waits for all threads of a cooperative launch.
+XTUNE_DEVICE void xtune_sync_grid() {
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) xtune_services->grid_barrier();
+  __syncthreads();
+}
 XTUNE_DEVICE int __syncthreads_count(int predicate) { return static_cast<int>(xtune_barrier(predicate) & 0xffffffffu); }
 XTUNE_DEVICE int __syncthreads_or(int predicate) { return __syncthreads_count(predicate) != 0; }
 XTUNE_DEVICE int __syncthreads_and(int predicate) {

@@ -122,6 +122,12 @@ std::array<std::uint32_t, 3> three(const std::vector<std::uint32_t>& extents) {
   return all;
 }
 
+/// of: a WinningKernel or a WinningStep.
+template <class Kernel>
+device::Launch launch_of(const Kernel& of) {
+  return {three(of.grid), three(of.block), three(of.cluster), of.shared_bytes, of.cooperative};
+}
+
 spec::ArgSpec spec_of(const WinningArgument& from) {
   spec::ArgSpec argument;
   argument.name = from.name;
@@ -207,7 +213,7 @@ void add_steps(const WinningKernel& kernel, dispatch::Build& build) {
   std::vector<build::KernelEntry> entries;
   for (const WinningStep& from : kernel.steps) {
     device::Step step;
-    step.launch = {three(from.grid), three(from.block), three(from.cluster), from.shared_bytes};
+    step.launch = launch_of(from);
     step.kernel = entries.size();
     step.arguments = positions_of(from, kernel.arguments);
     step.name = fmt::format("step {} '{}'", entries.size() + 1, from.entry_symbol);
@@ -231,7 +237,7 @@ dispatch::Build build_of(const Result& result, const spec::Spec& spec) {
     build.artifact.entry_symbol = kernel.entry_symbol;
     if (const auto shared = result.best().resources.shared_bytes)
       build.artifact.usage.static_shared_bytes = *shared - kernel.shared_bytes;
-    build.launch = device::Launch{three(kernel.grid), three(kernel.block), three(kernel.cluster), kernel.shared_bytes};
+    build.launch = launch_of(kernel);
     build.launch.steps.front().arguments = spec::passed_numbers(spec, spec.kernel.args);
   } else {
     add_steps(kernel, build);

@@ -151,7 +151,8 @@ constexpr auto step_form = fields::object<WinningStep>(
     required("entry_symbol", &WinningStep::entry_symbol), required("grid", &WinningStep::grid),
     required("block", &WinningStep::block), required("cluster", &WinningStep::cluster),
     required("shared_bytes", &WinningStep::shared_bytes),
-    required("static_shared_bytes", &WinningStep::static_shared_bytes), required("arguments", &WinningStep::arguments));
+    required("static_shared_bytes", &WinningStep::static_shared_bytes), required("arguments", &WinningStep::arguments),
+    optional("cooperative", &WinningStep::cooperative));
 
 /// Versions that do not know steps refuse a result with them, because it has no grid.
 constexpr auto kernel_form = fields::object<WinningKernel>(
@@ -161,7 +162,8 @@ constexpr auto kernel_form = fields::object<WinningKernel>(
     required("shared_bytes", &WinningKernel::shared_bytes),
     required("arguments", &WinningKernel::arguments, fields::List{fields::Through{argument_json, argument_from}}),
     optional("kernel_arguments", &WinningKernel::kernel_arguments),
-    fields::unless_empty("steps", &WinningKernel::steps, fields::List{step_form}));
+    fields::unless_empty("steps", &WinningKernel::steps, fields::List{step_form}),
+    optional("cooperative", &WinningKernel::cooperative));
 
 /// By outcome, as one object.
 struct CountsForm {

@@ -87,7 +87,7 @@ std::vector<WinningStep> steps_of(const device::LaunchPlan& plan, const build::A
     const device::Launch& launch = step.launch;
     steps.push_back({entry.symbol, extents(launch.grid), extents(launch.block), launch.shared_bytes,
                      extents(launch.cluster), entry.usage.static_shared_bytes.value_or(0),
-                     step.chosen<std::string>(names)});
+                     step.chosen<std::string>(names), launch.cooperative});
   }
   return steps;
 }
@@ -201,6 +201,7 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
     kernel.block = extents(launch.block);
     kernel.cluster = extents(launch.cluster);
     kernel.shared_bytes = launch.shared_bytes;
+    kernel.cooperative = launch.cooperative;
   } else {
     kernel.steps = steps_of(plan, *artifact, kernel.arguments);
   }

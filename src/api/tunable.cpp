@@ -266,6 +266,8 @@ Tunable& Tunable::shared(const Formula& bytes) {
   return built().set("launch", "shared", spec::toml_string(bytes.text())), *this;
 }
 
+Tunable& Tunable::cooperative(bool on) { return set("launch", "cooperative", Value(on)); }
+
 Tunable& Tunable::step(const KernelStep& step) {
   Entries entries{{"entry", spec::toml_string(step.entry)}};
   add(entries, "when", step.when);
@@ -274,6 +276,7 @@ Tunable& Tunable::step(const KernelStep& step) {
   add(entries, "cluster", step.cluster);
   add(entries, "shared", step.shared.text());
   add(entries, "args", step.args);
+  if (step.cooperative) entries.emplace_back("cooperative", "true");
   return built().steps.push_back(std::move(entries)), *this;
 }
 

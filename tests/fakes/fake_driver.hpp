@@ -28,6 +28,7 @@ struct FakeDriver {
   std::vector<std::size_t> parameter_bytes{8, 4};
   float ms = 1.5F;
   int clusters = 1;                          ///< that run at once
+  int resident = 4;                          ///< blocks that a compute unit runs at once
   std::uint32_t opted_in = 0;                ///< bytes of dynamic shared memory
   std::size_t filled_bytes = 0;              ///< by the last fill
   std::vector<std::string> launched_values;  ///< the bytes of each parameter of the last launch
@@ -143,11 +144,15 @@ inline gpu::DriverApi make_fake_driver(const std::shared_ptr<FakeDriver>& d) {
       d->launched_values.emplace_back(static_cast<const char*>(parameters[i]), d->parameter_bytes[i]);
     return d->call(name);
   };
-  api.launch = [launch](Function, const device::Launch&, Stream, void** parameters) {
-    return launch("launch", parameters);
+  api.launch = [launch](Function, const device::Launch& shape, Stream, void** parameters) {
+    return launch(shape.cluster[0] != 0 ? "launch_cluster"
+                  : shape.cooperative   ? "launch_cooperative"
+                                        : "launch",
+                  parameters);
   };
-  api.launch_cluster = [launch](Function, const device::Launch&, Stream, void** parameters) {
-    return launch("launch_cluster", parameters);
+  api.resident_blocks = [d](int* count, Function, const device::Launch&) {
+    *count = d->resident;
+    return d->call("resident_blocks");
   };
   api.active_clusters = [d](int* count, Function, const device::Launch&) {
     *count = d->clusters;

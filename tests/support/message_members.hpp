@@ -20,7 +20,7 @@ XTUNE_ENUMERATORS(ProgramValue::Form, 4)
 XTUNE_MEMBERS(ProgramValue, name, form, where, file, unit, row)
 XTUNE_MEMBERS(ProgramCall, words, environment, folder, time, metrics, expect, check, outputs, timeout_s, device,
               request, checks, start_timeout_s)
-XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes)
+XTUNE_MEMBERS(Launch, grid, block, cluster, shared_bytes, cooperative)
 XTUNE_MEMBERS(Step, launch, kernel, arguments, name)
 XTUNE_MEMBERS(LaunchPlan, steps, call)
 }  // namespace xtune::device

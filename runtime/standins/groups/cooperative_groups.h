@@ -1,5 +1,9 @@
-// For AMD GPUs and the CPU: what CUDA's cooperative groups have for blocks and for parts of a warp.
+// For AMD GPUs and the CPU: what CUDA's cooperative groups have for grids, blocks and parts of a warp.
 #pragma once
+
+#ifndef XTUNE_HOST
+extern "C" __device__ void __ockl_grid_sync();  // of ROCm's device libraries
+#endif
 
 // hipRTC since 5.7 has HIP's groups before every source. They lack much of CUDA's, so the source means those below.
 #ifdef HIP_INCLUDE_HIP_AMD_DETAIL_HIP_COOPERATIVE_GROUPS_H
@@ -23,6 +27,32 @@ class thread_block {
   __device__ static dim3 dim_threads() { return group_dim(); }
 };
 __device__ inline thread_block this_thread_block() { return {}; }
+
+/// All threads of a launch whose blocks are resident at once ([launch] cooperative = true).
+class grid_group {
+ public:
+  __device__ static void sync() {
+#ifdef XTUNE_HOST
+    xtune_sync_grid();
+#else
+    __ockl_grid_sync();
+#endif
+  }
+  __device__ static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
+  __device__ static dim3 dim_blocks() { return group_dim(); }
+  __device__ static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  __device__ static dim3 thread_index() { return thread_block::thread_index(); }
+  __device__ static unsigned long long num_blocks() { return 1ull * gridDim.x * gridDim.y * gridDim.z; }
+  __device__ static unsigned long long block_rank() {
+    return (1ull * blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  }
+  __device__ static unsigned long long num_threads() { return num_blocks() * thread_block::size(); }
+  __device__ static unsigned long long size() { return num_threads(); }
+  __device__ static unsigned long long thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+};
+__device__ inline grid_group this_grid() { return {}; }
 
 /// SIZE neighbouring threads of a block, a power of two up to 32.
 template <unsigned SIZE, class Parent = void>

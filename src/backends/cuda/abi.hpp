@@ -76,6 +76,7 @@ enum CUdevice_attribute : int {
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
   CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
   CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS = 88,
+  CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 
@@ -133,7 +134,7 @@ enum CUtensorMapFloatOOBfill : int {
 struct alignas(128) CUtensorMap {
   unsigned long long opaque[16];
 };
-enum CUlaunchAttributeID : int { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };
+enum CUlaunchAttributeID : int { CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 };
 
 // Flags. The last one's name is a macro in cuda.h.
 constexpr unsigned CU_STREAM_DEFAULT = 0, CU_EVENT_DEFAULT = 0;
@@ -145,6 +146,7 @@ union CUlaunchAttributeValue {
   struct {
     unsigned x, y, z;
   } clusterDim;
+  int cooperative;
 };
 struct CUlaunchAttribute {
   CUlaunchAttributeID id;
@@ -208,23 +210,26 @@ struct CUlaunchConfig {
 
 /// Calls that a driver may lack, or has in several versions (driver.cpp). Their names are ours: some are macros in
 /// cuda.h.
-#define XTUNE_CUDA_OPTIONAL_CALLS(CALL)                                                               \
-  CALL(event_elapsed_time, (float* ms, CUevent start, CUevent stop))                                  \
-  CALL(device_get_uuid, (CUuuid*, CUdevice))                                                          \
-  CALL(context_id, (CUcontext, unsigned long long* id))                                               \
-  CALL(get_parameter_info, (CUfunction, std::size_t index, std::size_t * offset, std::size_t * size)) \
-  CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))        \
-  CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*))                          \
-  CALL(stream_begin_capture, (CUstream, CUstreamCaptureMode))                                         \
-  CALL(stream_end_capture, (CUstream, CUgraph*))                                                      \
-  CALL(graph_instantiate, (CUgraphExec*, CUgraph, unsigned long long flags))                          \
-  CALL(graph_upload, (CUgraphExec, CUstream))                                                         \
-  CALL(graph_launch, (CUgraphExec, CUstream))                                                         \
-  CALL(graph_exec_destroy, (CUgraphExec))                                                             \
-  CALL(graph_destroy, (CUgraph))                                                                      \
-  CALL(encode_tensor_map,                                                                             \
-       (CUtensorMap*, CUtensorMapDataType, unsigned rank, void* address, const std::uint64_t* extent, \
-        const std::uint64_t* stride_bytes, const unsigned* box, const unsigned* element_strides,      \
+#define XTUNE_CUDA_OPTIONAL_CALLS(CALL)                                                                              \
+  CALL(event_elapsed_time, (float* ms, CUevent start, CUevent stop))                                                 \
+  CALL(device_get_uuid, (CUuuid*, CUdevice))                                                                         \
+  CALL(context_id, (CUcontext, unsigned long long* id))                                                              \
+  CALL(get_parameter_info, (CUfunction, std::size_t index, std::size_t * offset, std::size_t * size))                \
+  CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))                       \
+  CALL(launch_cooperative, (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,         \
+                            unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream, void** parameters)) \
+  CALL(max_active_blocks, (int* count, CUfunction, int threads, std::size_t shared_bytes))                           \
+  CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*))                                         \
+  CALL(stream_begin_capture, (CUstream, CUstreamCaptureMode))                                                        \
+  CALL(stream_end_capture, (CUstream, CUgraph*))                                                                     \
+  CALL(graph_instantiate, (CUgraphExec*, CUgraph, unsigned long long flags))                                         \
+  CALL(graph_upload, (CUgraphExec, CUstream))                                                                        \
+  CALL(graph_launch, (CUgraphExec, CUstream))                                                                        \
+  CALL(graph_exec_destroy, (CUgraphExec))                                                                            \
+  CALL(graph_destroy, (CUgraph))                                                                                     \
+  CALL(encode_tensor_map,                                                                                            \
+       (CUtensorMap*, CUtensorMapDataType, unsigned rank, void* address, const std::uint64_t* extent,                \
+        const std::uint64_t* stride_bytes, const unsigned* box, const unsigned* element_strides,                     \
         CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
 
 using nvrtcProgram = void*;

@@ -42,7 +42,7 @@ void initialise(const Driver& driver);
 /// Retains the device's primary context and makes it current on this thread. Throws Error(unavailable).
 gpu::DriverApi open_driver_api(const Driver& driver, int index);
 /// Only the calls for memory, queues and kernels, on the calling thread's context; opens and closes none. Every device
-/// is assumed to support clusters: one that does not refuses their launch.
+/// is assumed to support clusters and cooperative launches: one that does not refuses them.
 gpu::DriverApi module_calls(const Driver& driver);
 /// For fixing the clock of a device, which is not opened. Throws Error(unavailable).
 std::unique_ptr<measure::ClockLock> open_clocks(int index);

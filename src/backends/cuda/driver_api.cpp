@@ -183,20 +183,22 @@ void fill_queue(gpu::DriverApi& api, const Driver* d) {
 /// A launch with a cluster, as the driver takes it.
 struct ClusterLaunch {
   ClusterLaunch(const device::Launch& l, gpu::Stream stream) {
-    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim.x = l.cluster[0];
-    attribute.value.clusterDim.y = l.cluster[1];
-    attribute.value.clusterDim.z = l.cluster[2];
+    attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[0].value.clusterDim.x = l.cluster[0];
+    attributes[0].value.clusterDim.y = l.cluster[1];
+    attributes[0].value.clusterDim.z = l.cluster[2];
+    attributes[1].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attributes[1].value.cooperative = 1;
     config.gridDimX = l.grid[0], config.gridDimY = l.grid[1], config.gridDimZ = l.grid[2];
     config.blockDimX = l.block[0], config.blockDimY = l.block[1], config.blockDimZ = l.block[2];
     config.sharedMemBytes = l.shared_bytes;
     config.hStream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    config.attrs = attributes;
+    config.numAttrs = l.cooperative ? 2 : 1;
   }
   ClusterLaunch(const ClusterLaunch&) = delete;
   ClusterLaunch& operator=(const ClusterLaunch&) = delete;
-  CUlaunchAttribute attribute{};
+  CUlaunchAttribute attributes[2]{};
   CUlaunchConfig config{};
 };
 
@@ -211,6 +213,29 @@ Status active_clusters(const Driver* d, int* count, gpu::Function function, cons
   if (!d->max_active_clusters) return CUDA_SUCCESS;
   const ClusterLaunch launch(l, nullptr);
   return d->max_active_clusters(count, function, &launch.config);
+}
+
+void fill_launches(gpu::DriverApi& api, const Driver* d, int major, bool cooperative) {
+  api.launch = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream, void** parameters) -> Status {
+    if (l.cluster[0] != 0) {
+      const ClusterLaunch launch(l, stream);
+      return d->launch_kernel_ex(&launch.config, function, parameters, nullptr);
+    }
+    if (l.cooperative)
+      return d->launch_cooperative(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                                   l.shared_bytes, stream, parameters);
+    return d->cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                             l.shared_bytes, stream, parameters, nullptr);
+  };
+  if (d->launch_kernel_ex && major >= 9)
+    api.active_clusters = [d](int* count, gpu::Function function, const device::Launch& l) -> Status {
+      return active_clusters(d, count, function, l);
+    };
+  if (cooperative && d->launch_cooperative && d->max_active_blocks)
+    api.resident_blocks = [d](int* count, gpu::Function function, const device::Launch& l) -> Status {
+      return d->max_active_blocks(count, function, static_cast<int>(l.block[0] * l.block[1] * l.block[2]),
+                                  l.shared_bytes);
+    };
 }
 
 void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
@@ -250,23 +275,9 @@ void fill_kernels(gpu::DriverApi& api, const Driver* d, int major) {
       return sizes;
     };
   }
-  api.launch = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream, void** parameters) -> Status {
-    return d->cuLaunchKernel(function, l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
-                             l.shared_bytes, stream, parameters, nullptr);
-  };
   if (d->encode_tensor_map && major >= 9) {
     api.encode_tensor_map = [d](measure::EncodedTensorMap* encoded, const measure::TensorMap& map,
                                 void* address) -> Status { return encode_tensor_map(*d, encoded, map, address); };
-  }
-  if (d->launch_kernel_ex && major >= 9) {
-    api.active_clusters = [d](int* count, gpu::Function function, const device::Launch& l) -> Status {
-      return active_clusters(d, count, function, l);
-    };
-    api.launch_cluster = [d](gpu::Function function, const device::Launch& l, gpu::Stream stream,
-                             void** parameters) -> Status {
-      const ClusterLaunch launch(l, stream);
-      return d->launch_kernel_ex(&launch.config, function, parameters, nullptr);
-    };
   }
 }
 
@@ -294,7 +305,7 @@ void fill_graphs(gpu::DriverApi& api, const Driver* d) {
   api.destroy_graph = gpu::table_call(d->graph_exec_destroy);
 }
 
-gpu::DriverApi calls_of(const Driver* d, int major) {
+gpu::DriverApi calls_of(const Driver* d, int major, bool cooperative) {
   gpu::DriverApi api;
   api.describe = [d](Status code) { return describe(*d, static_cast<CUresult>(code)); };
   api.is_sticky = is_sticky;
@@ -302,6 +313,7 @@ gpu::DriverApi calls_of(const Driver* d, int major) {
   fill_memory(api, d);
   fill_queue(api, d);
   fill_kernels(api, d, major);
+  fill_launches(api, d, major, cooperative);
   fill_graphs(api, d);
   return api;
 }
@@ -310,7 +322,7 @@ gpu::DriverApi calls_of(const Driver* d, int major) {
 
 gpu::DriverApi module_calls(const Driver& driver) {
   constexpr int with_clusters = 9;
-  return calls_of(&driver, with_clusters);
+  return calls_of(&driver, with_clusters, true);
 }
 
 std::unique_ptr<measure::ClockLock> open_clocks(int index) {
@@ -340,7 +352,10 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index) {
     throw Error(ErrorKind::unavailable,
                 fmt::format("cuda device {} cannot be opened: {} (is it in exclusive use, or out of memory?)", index,
                             describe(driver, status)));
-  gpu::DriverApi api = calls_of(d, major);
+  int cooperative = 0;
+  if (d->cuDeviceGetAttribute(&cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, device) != CUDA_SUCCESS)
+    cooperative = 0;
+  gpu::DriverApi api = calls_of(d, major, cooperative != 0);
   char pci_address[32] = "";
   if (d->cuDeviceGetPCIBusId(pci_address, sizeof pci_address, device) == CUDA_SUCCESS)
     api.state = open_monitor(pci_address);

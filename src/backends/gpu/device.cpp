@@ -151,7 +151,7 @@ class LoadedStep {
       session_->check_launch(api.allow_dynamic_shared(function_, max_shared_bytes),
                              step_.named("opting in to large dynamic shared memory").c_str());
     try {
-      require_cluster(api, session_->info(), function_, step_.launch);
+      require_resident(api, session_->info(), function_, step_.launch);
     } catch (const build::CandidateFailure& failure) {
       throw build::CandidateFailure(failure.outcome(), step_.named(failure.what()));
     }
@@ -165,9 +165,8 @@ class LoadedStep {
   }
 
   void launch(Arguments& arguments) const {
-    const auto& call = has_cluster() ? session_->api().launch_cluster : session_->api().launch;
-    session_->check_launch(call(function_, step_.launch, session_->stream(), arguments.pointers.data()),
-                           doing_.c_str());
+    session_->check_launch(
+        session_->api().launch(function_, step_.launch, session_->stream(), arguments.pointers.data()), doing_.c_str());
   }
   const device::Step& step() const noexcept { return step_; }
 
@@ -187,8 +186,6 @@ class LoadedStep {
                                   step_.name.empty() ? "the spec's" : "the step's", given.size(),
                                   fmt::join(given, ", "))));
   }
-
-  bool has_cluster() const noexcept { return step_.launch.cluster[0] != 0; }
 
   Session* session_;
   device::Step step_;
@@ -393,37 +390,58 @@ class GpuDevice final : public measure::Device {
 
 }  // namespace
 
-void require_cluster(const DriverApi& api, const device::DeviceInfo& info, Function function,
-                     const device::Launch& launch) {
-  if (launch.cluster[0] == 0) return;
-  const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::rejected, why); };
-  if (!api.launch_cluster)
-    refuse(fmt::format("{} ({}) has no thread block clusters; they need sm_90 and a driver for CUDA 11.8", info.name,
+namespace {
+
+std::uint64_t volume(const std::array<std::uint32_t, 3>& extents) {
+  return std::uint64_t{extents[0]} * extents[1] * extents[2];
+}
+
+[[noreturn]] void reject(const std::string& why) { throw build::CandidateFailure(Outcome::rejected, why); }
+
+/// Returns how many clusters run at once.
+std::uint64_t active_clusters(const DriverApi& api, const device::DeviceInfo& info, Function function,
+                              const device::Launch& launch) {
+  if (!api.active_clusters)
+    reject(fmt::format("{} ({}) has no thread block clusters; they need sm_90 and a driver for CUDA 11.8", info.name,
                        info.arch));
-  if (!api.active_clusters) return;
-  const auto volume = [](const std::array<std::uint32_t, 3>& extents) {
-    return std::uint64_t{extents[0]} * extents[1] * extents[2];
-  };
   const std::string cluster =
       fmt::format("a cluster of {} blocks, each with {} threads and {} bytes of dynamic shared memory",
                   volume(launch.cluster), volume(launch.block), launch.shared_bytes);
   int count = 0;
   if (const Status status = api.active_clusters(&count, function, launch); status != 0)
-    refuse(fmt::format("the driver refuses {}: {}", cluster, api.describe(status)));
+    reject(fmt::format("the driver refuses {}: {}", cluster, api.describe(status)));
   if (count < 1)
-    refuse(fmt::format("{} ({}) cannot run {}: the driver counts 0 at once", info.name, info.arch, cluster));
+    reject(fmt::format("{} ({}) cannot run {}: the driver counts 0 at once", info.name, info.arch, cluster));
+  return static_cast<std::uint64_t>(count);
+}
+
+}  // namespace
+
+void require_resident(const DriverApi& api, const device::DeviceInfo& info, Function function,
+                      const device::Launch& launch) {
+  const bool in_clusters = launch.cluster[0] != 0;
+  const std::uint64_t clusters = in_clusters ? active_clusters(api, info, function, launch) : 0;
+  if (!launch.cooperative) return;
+  if (!api.resident_blocks) reject(fmt::format("{} ({}) has no cooperative launches", info.name, info.arch));
+  if (in_clusters && launch.blocks() > clusters * volume(launch.cluster))
+    reject(fmt::format("a cooperative launch of {} blocks exceeds the {} that are resident at once ({} clusters)",
+                       launch.blocks(), clusters * volume(launch.cluster), clusters));
+  if (in_clusters) return;
+  int each = 0;
+  if (const Status status = api.resident_blocks(&each, function, launch); status != 0)
+    reject(fmt::format("the driver does not count the blocks that are resident at once: {}", api.describe(status)));
+  if (const auto reason = device::exceeds_resident(launch, each, info)) reject(*reason);
 }
 
 measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,
                                   void* address) {
-  const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::rejected, why); };
-  if (const auto lack = measure::lack_of_tensor_maps(info)) refuse(*lack);
+  if (const auto lack = measure::lack_of_tensor_maps(info)) reject(*lack);
   if (!api.encode_tensor_map)
-    refuse(fmt::format("{} ({}): the driver has no tensor maps; they need one for CUDA 12", info.name, info.arch));
-  if (const auto complaint = measure::forbidden_address(map, address)) refuse(*complaint);
+    reject(fmt::format("{} ({}): the driver has no tensor maps; they need one for CUDA 12", info.name, info.arch));
+  if (const auto complaint = measure::forbidden_address(map, address)) reject(*complaint);
   measure::EncodedTensorMap result;
   if (const Status status = api.encode_tensor_map(&result, map, address); status != 0)
-    refuse(fmt::format("the driver refuses the tensor map {}: {}", measure::to_string(map), api.describe(status)));
+    reject(fmt::format("the driver refuses the tensor map {}: {}", measure::to_string(map), api.describe(status)));
   return result;
 }
 

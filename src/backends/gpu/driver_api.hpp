@@ -81,11 +81,12 @@ struct DriverApi {
       parameter_sizes;
   /// `parameters` points at the arguments' values.
   std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch;
-  /// Optional, with launch_cluster: lets the kernel use this cluster and shared memory, and counts the clusters that
-  /// the device runs at once.
+  /// Optional: lets the kernel use this cluster and shared memory, and counts the clusters that the device runs at
+  /// once. Absent if the driver or vendor has no clusters.
   std::function<Status(int* count, Function, const device::Launch&)> active_clusters;
-  /// Optional: as launch, for a launch with a cluster. Absent if the driver or vendor has no clusters.
-  std::function<Status(Function, const device::Launch&, Stream, void** parameters)> launch_cluster;
+  /// Optional: counts the blocks of this shape that a compute unit runs at once. Absent if the device or its driver has
+  /// no cooperative launches.
+  std::function<Status(int* count, Function, const device::Launch&)> resident_blocks;
 
   /// Optional, all or none: what is queued into the stream between the first two is not executed, but becomes a graph.
   /// end_capture ends the capture even if it fails, and prepares the graph for its first launch as far as it can.
@@ -117,10 +118,11 @@ auto table_call(Result (*call)(Own...)) {
   return [call]<class... Given>(Given... given) -> int { return call(Own(given)...); };
 }
 
-/// For a launch with a cluster, once the kernel may use its shared memory: throws CandidateFailure(rejected) if the
-/// driver has no clusters, or the device cannot run even one.
-void require_cluster(const DriverApi& api, const device::DeviceInfo& info, Function function,
-                     const device::Launch& launch);
+/// For a launch with a cluster and a cooperative one, once the kernel may use its shared memory: throws
+/// CandidateFailure(rejected) if the driver has none, or the device cannot run even one cluster, or not all blocks at
+/// once.
+void require_resident(const DriverApi& api, const device::DeviceInfo& info, Function function,
+                      const device::Launch& launch);
 
 /// Throws CandidateFailure(rejected) if the device or its driver has no tensor maps, or refuses this one.
 measure::EncodedTensorMap encoded(const DriverApi& api, const device::DeviceInfo& info, const measure::TensorMap& map,

@@ -88,7 +88,7 @@ class GpuRuntime final : public backend::Runtime {
       check(api_.allow_dynamic_shared(kernel.function, launch.shared_bytes), "opting in to large shared memory");
       kernel.allowed_shared = launch.shared_bytes;
     }
-    require_cluster(api_, info, kernel.function, launch);
+    require_resident(api_, info, kernel.function, launch);
     return {kernel.function, kernel.parameter_bytes, module.variables};
   }
 
@@ -105,8 +105,8 @@ class GpuRuntime final : public backend::Runtime {
   }
 
   int launch(void* handle, const device::Launch& launch, void* stream, void** parameters) noexcept override {
-    if (launch.cluster[0] != 0) [[unlikely]]
-      return api_.launch_cluster(handle, launch, stream, parameters);
+    if (launch.cluster[0] != 0 || launch.cooperative) [[unlikely]]
+      return api_.launch(handle, launch, stream, parameters);
     return context_.launch(handle, launch, stream, parameters);
   }
 

@@ -118,10 +118,28 @@ void fill_kernels(gpu::DriverApi& api, const HipCalls* h) {
     return status;
   };
   api.launch = [h](gpu::Function function, const device::Launch& l, gpu::Stream stream, void** parameters) -> Status {
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+    if (l.cooperative)
+      return h->hipModuleLaunchCooperativeKernel(static_cast<hipFunction_t>(function), l.grid[0], l.grid[1], l.grid[2],
+                                                 l.block[0], l.block[1], l.block[2], l.shared_bytes,
+                                                 static_cast<hipStream_t>(stream), parameters);
+#endif
     return h->hipModuleLaunchKernel(static_cast<hipFunction_t>(function), l.grid[0], l.grid[1], l.grid[2], l.block[0],
                                     l.block[1], l.block[2], l.shared_bytes, static_cast<hipStream_t>(stream),
                                     parameters, nullptr);
   };
+}
+
+/// Of the current device.
+void fill_cooperative([[maybe_unused]] gpu::DriverApi& api, [[maybe_unused]] const HipCalls* h) {
+#if !defined(__HIP_PLATFORM_NVIDIA__)
+  if (!h->hipModuleLaunchCooperativeKernel || !h->hipModuleOccupancyMaxActiveBlocksPerMultiprocessor) return;
+  api.resident_blocks = [h](int* count, gpu::Function function, const device::Launch& l) -> Status {
+    return h->hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(count, static_cast<hipFunction_t>(function),
+                                                                 static_cast<int>(l.block[0] * l.block[1] * l.block[2]),
+                                                                 l.shared_bytes);
+  };
+#endif
 }
 
 /// From an AMD code object; on NVIDIA the underlying driver reports them.
@@ -162,11 +180,13 @@ void fill_graphs([[maybe_unused]] gpu::DriverApi& api, [[maybe_unused]] const Hi
 void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
 #if defined(__HIP_PLATFORM_NVIDIA__)
   static_cast<void>(h);
-  // HIP's module calls cannot opt in to large shared memory or query parameters; CUDA's calls accept the same handles.
+  // HIP's module calls cannot opt in to large shared memory, query parameters or launch in clusters; CUDA's calls
+  // accept the same handles.
   gpu::DriverApi cuda = cuda::open_driver_api(cuda::driver(), index);
   api.allow_dynamic_shared = std::move(cuda.allow_dynamic_shared);
   api.parameter_sizes = std::move(cuda.parameter_sizes);
-  api.launch_cluster = std::move(cuda.launch_cluster);
+  api.launch = std::move(cuda.launch);
+  api.resident_blocks = std::move(cuda.resident_blocks);
   api.active_clusters = std::move(cuda.active_clusters);
   api.encode_tensor_map = std::move(cuda.encode_tensor_map);
   api.begin_capture = std::move(cuda.begin_capture);
@@ -177,6 +197,9 @@ void fill_platform(gpu::DriverApi& api, const HipCalls* h, int index) {
   api.state = std::move(cuda.state);
   api.close = std::move(cuda.close);
 #else
+  int cooperative = 0;
+  if (h->hipDeviceGetAttribute(&cooperative, hipDeviceAttributeCooperativeLaunch, index) != hipSuccess || !cooperative)
+    api.resident_blocks = nullptr;
   char pci_address[32] = "";
   if (h->hipDeviceGetPCIBusId(pci_address, sizeof pci_address, index) == hipSuccess)
     api.state = gpu::open_amd_monitor(pci_address);
@@ -194,6 +217,7 @@ gpu::DriverApi module_calls(const HipCalls& calls) {
   fill_memory(api, h);
   fill_queue(api, h);
   fill_kernels(api, h);
+  fill_cooperative(api, h);
   fill_parameters(api);
   fill_graphs(api, h);
   return api;

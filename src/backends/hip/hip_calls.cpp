@@ -60,7 +60,7 @@ HipCalls load() {
 #undef XTUNE_LOAD
 #define XTUNE_FIND(name, arguments) \
   calls.name = reinterpret_cast<hipError_t(*) arguments>(calls.library.find(XTUNE_TEXT(name)));
-  XTUNE_HIP_GRAPH_CALLS(XTUNE_FIND)
+  XTUNE_HIP_OPTIONAL_CALLS(XTUNE_FIND)
   XTUNE_FIND(xtune_name_memory, (const void*, std::size_t, const char*))
 #undef XTUNE_FIND
   calls.library.get("hipGetErrorName", calls.hipGetErrorName);

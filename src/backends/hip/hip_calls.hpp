@@ -53,13 +53,16 @@
                                hipStream_t, void**, void**))
 
 /// Calls that an old runtime may lack. On the NVIDIA platform CUDA's calls take their place.
-#define XTUNE_HIP_GRAPH_CALLS(CALL)                                                             \
-  CALL(hipStreamBeginCapture, (hipStream_t, hipStreamCaptureMode))                              \
-  CALL(hipStreamEndCapture, (hipStream_t, hipGraph_t*))                                         \
-  CALL(hipGraphInstantiate, (hipGraphExec_t*, hipGraph_t, hipGraphNode_t*, char*, std::size_t)) \
-  CALL(hipGraphLaunch, (hipGraphExec_t, hipStream_t))                                           \
-  CALL(hipGraphExecDestroy, (hipGraphExec_t))                                                   \
-  CALL(hipGraphDestroy, (hipGraph_t))
+#define XTUNE_HIP_OPTIONAL_CALLS(CALL)                                                              \
+  CALL(hipStreamBeginCapture, (hipStream_t, hipStreamCaptureMode))                                  \
+  CALL(hipStreamEndCapture, (hipStream_t, hipGraph_t*))                                             \
+  CALL(hipGraphInstantiate, (hipGraphExec_t*, hipGraph_t, hipGraphNode_t*, char*, std::size_t))     \
+  CALL(hipGraphLaunch, (hipGraphExec_t, hipStream_t))                                               \
+  CALL(hipGraphExecDestroy, (hipGraphExec_t))                                                       \
+  CALL(hipGraphDestroy, (hipGraph_t))                                                               \
+  CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int*, hipFunction_t, int, std::size_t)) \
+  CALL(hipModuleLaunchCooperativeKernel,                                                            \
+       (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**))
 
 namespace xtune::hip {
 
@@ -69,7 +72,7 @@ struct HipCalls {
 #define XTUNE_DECLARE(name, arguments) hipError_t(*name) arguments = nullptr;
   XTUNE_HIP_CALLS(XTUNE_DECLARE)
 #if !defined(__HIP_PLATFORM_NVIDIA__)
-  XTUNE_HIP_GRAPH_CALLS(XTUNE_DECLARE)  // nullptr if the runtime has none
+  XTUNE_HIP_OPTIONAL_CALLS(XTUNE_DECLARE)  // nullptr if the runtime has none
 #endif
 #undef XTUNE_DECLARE
   /// Of xtune's emulator: what its messages are to call memory; nullptr on GPUs.

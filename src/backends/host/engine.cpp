@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 
 #include "backends/cpu/cpu.hpp"
@@ -19,11 +20,14 @@ namespace {
 
 /// What one turn of a worker runs: a block, or a cluster of a kernel that may have some.
 std::uint64_t blocks_or_clusters(const LoadedEntry& entry, const device::Launch& launch) {
-  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  const std::uint64_t blocks = launch.blocks();
   const std::uint64_t in_cluster = std::uint64_t{std::max(launch.cluster[0], 1u)} * std::max(launch.cluster[1], 1u) *
                                    std::max(launch.cluster[2], 1u);
-  if (!entry.kernel->uses_hopper || in_cluster == 1) return blocks;
   const auto refuse = [](const std::string& why) { throw build::CandidateFailure(Outcome::launch_failed, why); };
+  if (launch.cooperative && blocks > 1 && (entry.sanitized || entry.kernel->uses_hopper))
+    refuse(fmt::format("a {} cannot be launched cooperatively on the host backend",
+                       entry.sanitized ? "sanitized kernel" : "kernel that includes <xtune/hopper.cuh>"));
+  if (!entry.kernel->uses_hopper || in_cluster == 1) return blocks;
   if (in_cluster > max_cluster_blocks)
     refuse(fmt::format("a cluster of {} blocks: at most {} are allowed", in_cluster, max_cluster_blocks));
   for (std::size_t axis = 0; axis < 3; ++axis)
@@ -82,14 +86,66 @@ struct Engine::Lane {
   ClusterRunner clusters;
 };
 
+struct Engine::Together {
+  Together(unsigned blocks, std::int64_t shared_limit_bytes) : pool(blocks) {
+    for (unsigned i = 0; i < blocks; ++i) lanes.push_back(std::make_unique<Lane>(shared_limit_bytes));
+  }
+  ThreadPool pool;
+  std::vector<std::unique_ptr<Lane>> lanes;
+};
+
+namespace {
+
+/// Where the blocks of a cooperative launch wait for each other.
+class GridBarrier {
+ public:
+  explicit GridBarrier(std::uint64_t blocks) : blocks_(blocks) {}
+  /// False: a block has ended without coming here.
+  bool wait() {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t round = round_;
+    if (++waiting_ == blocks_) {
+      waiting_ = 0;
+      ++round_;
+      changed_.notify_all();
+    }
+    changed_.wait(lock, [&] { return round_ != round || ended_ > 0; });
+    return round_ != round;
+  }
+  /// A block ended.
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    ++ended_;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::uint64_t blocks_;
+  std::uint64_t waiting_ = 0, round_ = 0, ended_ = 0;
+};
+
+/// The barrier of the block that runs on this thread, which refuses by its runner; null: not a cooperative launch.
+thread_local GridBarrier* barrier_of_grid = nullptr;
+thread_local BlockRunner* runner_of_grid = nullptr;
+
+void wait_for_grid() {
+  if (!barrier_of_grid) runner_of_grid->refuse("grid.sync() needs a cooperative launch: [launch] cooperative = true");
+  if (!barrier_of_grid->wait()) runner_of_grid->refuse("it waits at grid.sync() for a block that has ended");
+}
+
+}  // namespace
+
 struct Engine::Run {
   BlockJob job;
   std::uint64_t count, chunk;  ///< of blocks, or of clusters
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex{};
-  std::string failure{};   ///< of the kernel
-  std::string shortage{};  ///< of the machine
+  std::string failure{};    ///< of the kernel
+  std::string shortage{};   ///< of the machine
+  GridBarrier grid{count};  ///< of a cooperative launch
 
   void fail(const std::string& text, bool refused) {
     const std::lock_guard lock(mutex);
@@ -98,13 +154,14 @@ struct Engine::Run {
   }
 };
 
-Engine::Engine(std::int64_t shared_limit_bytes) : pool_(system::usable_cpus()) {
+Engine::Engine(std::int64_t shared_limit_bytes)
+    : shared_limit_bytes_(shared_limit_bytes), pool_(system::usable_cpus()) {
   for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>(shared_limit_bytes));
 }
 Engine::~Engine() = default;
 
 const XtuneServices& Engine::services() {
-  static const XtuneServices calls = BlockRunner::services(&hopper_services());
+  static const XtuneServices calls = BlockRunner::services(&hopper_services(), wait_for_grid);
   return calls;
 }
 
@@ -125,6 +182,20 @@ void Engine::work(Run& run, unsigned worker) {
   }
 }
 
+void Engine::work_together(Run& run, unsigned block) {
+  struct Leave {
+    GridBarrier& grid;
+    ~Leave() {
+      barrier_of_grid = nullptr;
+      grid.leave();
+    }
+  } const leave{run.grid};
+  barrier_of_grid = &run.grid;
+  Lane& lane = *together_->lanes[block];
+  lane.place.begin_launch(run.job);
+  run_block(run, lane, block);
+}
+
 void Engine::run_cluster(Run& run, Lane& lane, std::uint64_t cluster) {
   const std::string failure = lane.clusters.run(run.job, cluster);
   if (!failure.empty()) run.fail(failure, lane.clusters.is_refused());
@@ -141,6 +212,7 @@ void Engine::run_block(Run& run, Lane& lane, std::uint64_t block) {
   }
   kernel.begin_block(index);
   BlockRunner& runner = lane.place.runner(run.job);
+  runner_of_grid = &runner;
   const std::string failure = runner.run(kernel, run.job.arguments, uint3_of(run.job.launch.block));
   if (!failure.empty())
     run.fail(fmt::format("block ({}, {}, {}): {}", index.x, index.y, index.z, failure), runner.is_refused());
@@ -153,22 +225,26 @@ double Engine::launch(const LoadedEntry& entry, const device::Launch& launch, vo
   const auto guarded = [&](unsigned worker) {
     const KeepFloatingPoint keep;
     try {
-      work(run, worker);
+      launch.cooperative ? work_together(run, worker) : work(run, worker);
     } catch (const std::exception& error) {
       const std::lock_guard lock(run.mutex);
       run.failed = true;
       run.shortage = error.what();
     }
   };
+  if (launch.cooperative && (!together_ || together_->lanes.size() != count))
+    together_ = std::make_unique<Together>(static_cast<unsigned>(count), shared_limit_bytes_);
   const auto start = std::chrono::steady_clock::now();
-  if (entry.sanitized || count == 1)
+  if (launch.cooperative)
+    together_->pool.run(guarded);
+  else if (entry.sanitized || count == 1)
     guarded(0);
   else
     pool_.run(guarded);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   bool wrote_beyond = false;  // checked in any case, so that no other kernel is blamed for it
   if (!entry.sanitized)
-    for (const auto& lane : lanes_) {
+    for (const auto& lane : launch.cooperative ? together_->lanes : lanes_) {
       wrote_beyond |= lane->place.take_damage();
       wrote_beyond |= lane->clusters.take_damage();
     }

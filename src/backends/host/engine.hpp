@@ -51,7 +51,7 @@ class Engine {
   /// Runs every block of the launch and returns its time in milliseconds. A sanitized kernel runs only on the calling
   /// thread. Throws CandidateFailure(crashed) if threads of a block wait for each other forever, overflow their stacks,
   /// write just beyond their dynamic shared memory or misuse a function of <xtune/hopper.cuh>; launch_failed for a
-  /// cluster that is not allowed; and Error(unavailable) if there is not enough memory.
+  /// cluster or a cooperative launch that is not allowed; and Error(unavailable) if there is not enough memory.
   double launch(const LoadedEntry& entry, const device::Launch& launch, void* const* arguments);
   /// Empties the caches, from all cores: evicts these lines and the translations of addresses, or, where the CPU
   /// cannot, overwrites this many bytes.
@@ -60,13 +60,17 @@ class Engine {
   void overwrite(std::size_t bytes);
 
  private:
-  struct Lane;  ///< the state of one operating-system thread
+  struct Lane;      ///< the state of one operating-system thread
+  struct Together;  ///< a thread and its state for each block of a cooperative launch
   struct Run;
   void work(Run& run, unsigned worker);
+  void work_together(Run& run, unsigned block);
   static void run_cluster(Run& run, Lane& lane, std::uint64_t cluster);
   static void run_block(Run& run, Lane& lane, std::uint64_t block);
 
+  const std::int64_t shared_limit_bytes_;
   ThreadPool pool_;
+  std::unique_ptr<Together> together_;  ///< of the last cooperative launch
   std::uint64_t launches_ = 0;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::byte> overwritten_;

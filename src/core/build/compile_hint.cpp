@@ -75,13 +75,12 @@ std::string_view missing_function(std::string_view line) {
 }
 
 /// Of cooperative groups that xtune does not have, and its namespace in messages.
-const std::vector<std::string_view> groups_names{"cooperative_groups",       "'this_grid'",     "'grid_group'",
-                                                 "'coalesced_threads'",      "'this_cluster'",  "'coalesced_group'",
-                                                 "'this_thread_block_tile'", "'tiled_partition"};
+const std::vector<std::string_view> groups_names{"cooperative_groups", "'coalesced_threads'",      "'this_cluster'",
+                                                 "'coalesced_group'",  "'this_thread_block_tile'", "'tiled_partition"};
 
 const std::vector<Known>& missing_on_host() {
   static const std::vector<Known> known{
-      {groups_names, "cooperative groups beyond blocks and parts of a warp"},
+      {groups_names, "cooperative groups beyond grids, blocks and parts of a warp"},
       {{"cub/", "'cub'"}, "CUB", groups_instead},
       {{"thrust/"}, "Thrust"},
       {{"mma.h", "nvcuda"}, "warp matrix functions (mma.h)", matrix_instead},
@@ -147,7 +146,8 @@ std::string hip_hint(std::string_view line) {
         page);
   if (has_any_word(line, groups_names))
     return fmt::format(
-        "of cooperative groups, AMD GPUs have the block and its tiles of up to 32 threads, by cooperative_groups.h and "
+        "of cooperative groups, AMD GPUs have the grid, the block and its tiles of up to 32 threads, by "
+        "cooperative_groups.h and "
         "cooperative_groups/reduce.h (see {})",
         page);
   if (is_nvidias_header(line)) {

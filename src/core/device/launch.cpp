@@ -57,7 +57,35 @@ std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceI
   return std::nullopt;
 }
 
+/// "64 that are resident at once (4 for each of 16 compute units)", if the limits of a compute unit that are known here
+/// allow fewer blocks than the launch has. The driver, which knows them all, may allow fewer.
+std::optional<std::string> forbidden_cooperative(const Launch& launch, std::int64_t threads, const KernelNeeds& kernel,
+                                                 const DeviceInfo& device) {
+  if (!launch.cooperative || device.compute_units <= 0) return std::nullopt;
+  if (is_emulated(device)) return device.name + " (emulated) has no cooperative launches";
+  std::int64_t each = std::numeric_limits<std::int64_t>::max();
+  const auto limit = [&](std::int64_t all, std::int64_t of_block) {
+    if (all > 0 && of_block > 0) each = std::min(each, all / of_block);
+  };
+  const std::int64_t warp = std::max(device.warp_size, 1);
+  limit(device.max_threads_per_compute_unit, (threads + warp - 1) / warp * warp);
+  limit(device.shared_per_compute_unit, kernel.static_shared_bytes + launch.shared_bytes);
+  if (device.vendor == "nvidia" && kernel.registers)
+    limit(device.registers_per_compute_unit, registers_of_block(threads, *kernel.registers, device.warp_size));
+  if (each >= std::numeric_limits<std::int64_t>::max() / device.compute_units) return std::nullopt;
+  return exceeds_resident(launch, each, device);
+}
+
 }  // namespace
+
+std::optional<std::string> exceeds_resident(const Launch& launch, std::int64_t each, const DeviceInfo& device) {
+  const std::int64_t all = each * device.compute_units;
+  if (launch.blocks() <= static_cast<std::uint64_t>(all)) return std::nullopt;
+  return fmt::format(
+      "a cooperative launch of {} blocks exceeds the {} that are resident at once (at most {} for each of "
+      "device.compute_units = {})",
+      launch.blocks(), all, each, device.compute_units);
+}
 
 std::int64_t registers_of_block(std::int64_t threads, int registers, int warp_size) noexcept {
   constexpr std::int64_t unit = 256;
@@ -94,7 +122,7 @@ std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& ke
           "{} registers a thread * {} threads need {} registers, more than device.registers_per_block = {}",
           *kernel.registers, threads, needed, device.registers_per_block);
   }
-  return std::nullopt;
+  return forbidden_cooperative(launch, threads, kernel, device);
 }
 
 }  // namespace xtune::device

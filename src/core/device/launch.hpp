@@ -23,6 +23,9 @@ struct Launch {
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::array<std::uint32_t, 3> cluster{0, 0, 0};  ///< all zero: no cluster
   std::uint32_t shared_bytes = 0;                 ///< dynamic shared memory
+  bool cooperative = false;                       ///< all blocks are resident at once, so they may wait for each other
+
+  std::uint64_t blocks() const noexcept { return std::uint64_t{grid[0]} * grid[1] * grid[2]; }
 };
 
 /// One of the kernels that a configuration launches in sequence.
@@ -80,6 +83,9 @@ struct KernelNeeds {
 /// nullopt: no known limit forbids the launch. Otherwise a sentence with both numbers for the record: "block of 2048
 /// threads exceeds device.max_threads_per_block = 1024". A device limit of 0 is unknown.
 std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& kernel, const DeviceInfo& device);
+
+/// The same of a cooperative launch, where so many blocks are resident on each compute unit.
+std::optional<std::string> exceeds_resident(const Launch& launch, std::int64_t each, const DeviceInfo& device);
 
 /// Registers that an NVIDIA multiprocessor allocates for a block, per warp in units of 256 (occupancy data of the CUDA
 /// C++ Programming Guide, every architecture since 3.0). A partly filled warp counts as a whole one.

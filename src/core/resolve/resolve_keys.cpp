@@ -38,8 +38,8 @@ std::string extents_text(const std::array<std::uint32_t, 3>& extents) {
 }
 
 std::string launch_text(const device::Launch& launch) {
-  return fmt::format("grid {} block {} cluster {} shared {}", extents_text(launch.grid), extents_text(launch.block),
-                     extents_text(launch.cluster), launch.shared_bytes);
+  return fmt::format("grid {} block {} cluster {} shared {}{}", extents_text(launch.grid), extents_text(launch.block),
+                     extents_text(launch.cluster), launch.shared_bytes, launch.cooperative ? " cooperative" : "");
 }
 
 /// ["pack grid 4x1x1 ... args [...]", ...]. own, entries: of the steps of the plan.
@@ -123,6 +123,7 @@ std::string reference_text(const spec::Spec& spec, const std::string& digest, co
                             reference.launch->shared ? reference.launch->shared->text : "");
       if (reference.launch && !reference.launch->cluster.empty())
         text += " cluster " + build::canonical_list(texts_of(reference.launch->cluster));
+      if (reference.launch && reference.launch->cooperative) text += " cooperative";
       return text + at;
     }
     case spec::ReferenceSpec::Kind::builtin: {

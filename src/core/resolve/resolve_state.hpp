@@ -75,6 +75,7 @@ struct ProgramFiles {
 struct CompiledLaunch {
   std::vector<spec::CompiledText> grid, block, cluster;
   std::optional<spec::CompiledText> shared;
+  bool cooperative = false;
 };
 
 /// One of the kernels that are launched, with its texts parsed.

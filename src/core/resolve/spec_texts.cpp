@@ -63,8 +63,11 @@ std::vector<spec::CompiledText> compile_options(const spec::KernelSpec& kernel, 
 }
 
 CompiledLaunch compile_launch(const spec::LaunchSpec& spec) {
-  CompiledLaunch launch{
-      compile_expressions(spec.grid), compile_expressions(spec.block), compile_expressions(spec.cluster), {}};
+  CompiledLaunch launch{compile_expressions(spec.grid),
+                        compile_expressions(spec.block),
+                        compile_expressions(spec.cluster),
+                        {},
+                        spec.cooperative};
   if (spec.shared) launch.shared = spec::CompiledText::expression(*spec.shared);
   return launch;
 }
@@ -253,6 +256,7 @@ device::Launch SpecTexts::resolve(const CompiledLaunch& texts, const space::Conf
   resolved.block = extents(texts.block, "block");
   if (!texts.cluster.empty()) resolved.cluster = extents(texts.cluster, "cluster");
   if (texts.shared) resolved.shared_bytes = number(*texts.shared, "shared", 0);
+  resolved.cooperative = texts.cooperative;
   return resolved;
 }
 

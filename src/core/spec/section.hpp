@@ -275,7 +275,8 @@ constexpr KeysOf<Inner> keys_of(const Inner& inner) {
 
 inline constexpr auto launch_section = section<LaunchSpec>(
     "[launch]", key("grid", &LaunchSpec::grid, forms::Extents()), key("block", &LaunchSpec::block, forms::Extents()),
-    key("shared", &LaunchSpec::shared), key("cluster", &LaunchSpec::cluster, forms::Extents()));
+    key("shared", &LaunchSpec::shared), key("cluster", &LaunchSpec::cluster, forms::Extents()),
+    key("cooperative", &LaunchSpec::cooperative));
 
 inline constexpr auto ranking_words = base::enum_words<Statistic>("median", "min", "mean");
 inline constexpr auto outliers_words = base::enum_words<bool>("keep", "drop");

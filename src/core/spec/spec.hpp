@@ -74,6 +74,7 @@ struct KernelSpec {
 struct LaunchSpec {
   std::vector<Text> grid, block, cluster;  ///< 1 to 3 expressions each; cluster may be empty
   std::optional<Text> shared;              ///< dynamic shared memory, bytes
+  bool cooperative = false;                ///< as device::Launch
 };
 
 /// One of several kernels of the source that a configuration launches in sequence.

@@ -126,7 +126,8 @@ constexpr auto members<ProgramCall> = [](auto& of) {
                   of.timeout_s, of.device, of.request, of.checks, of.start_timeout_s);
 };
 template <>
-constexpr auto members<Launch> = [](auto& of) { return std::tie(of.grid, of.block, of.cluster, of.shared_bytes); };
+constexpr auto members<Launch> =
+    [](auto& of) { return std::tie(of.grid, of.block, of.cluster, of.shared_bytes, of.cooperative); };
 template <>
 constexpr auto members<Step> = [](auto& of) { return std::tie(of.launch, of.kernel, of.arguments, of.name); };
 template <>
@@ -396,7 +397,7 @@ void write_message(int fd, const Json& message) {
 }
 
 // The number changes with the messages.
-Json worker_greeting() { return Json{{"xtune_worker", 2}}; }
+Json worker_greeting() { return Json{{"xtune_worker", 3}}; }
 
 Json to_json(const run::CompileJob& job) { return {{"members", write(job)}}; }
 Json to_json(const run::OpenJob& job) { return {{"do", "open"}, {"members", write(job)}}; }

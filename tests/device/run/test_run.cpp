@@ -137,6 +137,51 @@ TEST_CASE("a graph launches the kernel as often as a stream does, and its time i
   });
 }
 
+TEST_CASE("all blocks of a cooperative launch meet, on streams and in graphs, and more than are resident are refused") {
+  for_each_gpu([](Gpu& gpu) {
+    const DeviceInfo& info = gpu.device->info();
+    // Without a barrier of the grid, blocks would read what others have not written.
+    const auto artifact = gpu.compile(R"(
+#include <cooperative_groups.h>
+extern "C" __global__ void k(int* t, int* x, int n) {
+  cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+  const int first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = first; i < n; i += step) t[i] = x[i] + 1;
+    grid.sync();
+    for (int i = first; i < n; i += step) x[i] = t[n - 1 - i];
+    grid.sync();
+  }
+})");
+    Launch launch = launch_of(static_cast<std::uint32_t>(info.compute_units), 128);
+    launch.cooperative = true;
+    if (is_emulated(info)) {
+      CHECK(outcome_of([&] { gpu.device->load(artifact, launch); }) == Outcome::rejected);
+      return;
+    }
+    constexpr int n = 100'000;
+    const std::vector<int> zeros(n);
+    auto t = gpu.device->allocate(4 * n), x = gpu.device->allocate(4 * n);
+    const KernelArgument arguments[] = {t.get(), x.get(), scalar(n)};
+    const auto program = gpu.device->load(artifact, launch);
+    int rounds = 0;
+    x->write(0, std::as_bytes(std::span(zeros)));
+    for (const bool graph : {false, true}) {
+      RunOptions options{arguments, true, 1 << 20};
+      options.graph = graph && gpu.device->lack_of_graphs().empty();
+      for (int i = 0; i < 3; ++i) {
+        CHECK(program->run(options).time_ms > 0);
+        rounds += 3;
+      }
+      std::vector<int> values(n);
+      x->read(0, std::as_writable_bytes(std::span(values)));
+      CHECK(values == std::vector<int>(n, rounds));
+    }
+    launch.grid[0] *= 64;  // no multiprocessor has 64 blocks of 128 threads
+    CHECK(outcome_of([&] { gpu.device->load(artifact, launch); }) == Outcome::rejected);
+  });
+}
+
 TEST_CASE("clusters, where the architecture has them") {
   for_each_gpu([](Gpu& gpu) {
     const DeviceInfo& info = gpu.device->info();

@@ -19,12 +19,13 @@ XTUNE_MEMBERS(MeasuredDevice, backend, name, arch, index)
 XTUNE_MEMBERS(WinningTensorMap, of, tf32, nan_outside, shape, strides, box, element_strides, swizzle, l2_promotion,
               interleave)
 XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled, map)
-XTUNE_MEMBERS(WinningStep, entry_symbol, grid, block, shared_bytes, cluster, static_shared_bytes, arguments)
+XTUNE_MEMBERS(WinningStep, entry_symbol, grid, block, shared_bytes, cluster, static_shared_bytes, arguments,
+              cooperative)
 XTUNE_PART_OF_MEMBERS(WinningKernel,
                       (source, binary, format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments,
-                       kernel_arguments, steps),
+                       kernel_arguments, steps, cooperative),
                       (format, entry_symbol, grid, block, shared_bytes, arch, cluster, arguments, kernel_arguments,
-                       steps))
+                       steps, cooperative))
 XTUNE_MEMBERS(Across, rule, score, ratio, measurement)
 XTUNE_PART_OF_MEMBERS(Result,
                       (kernel_name, problem, device, toolchain, winner, ties, across, measurements, counts, from_store,

@@ -44,7 +44,7 @@ TEST_CASE("HIP's first error of code that is CUDA's names the portable way") {
                  "hipRTC has no such header"));
   CHECK(contains(says("/usr/include/c++/12/type_traits:62:12: error: redefinition of 'integral_constant'\n"),
                  "hipRTC cannot read this header of C++"));
-  for (const char* line : {"no member named 'this_grid' in namespace 'cooperative_groups'",
+  for (const char* line : {"no member named 'coalesced_threads' in namespace 'cooperative_groups'",
                            "no matching function for call to 'tiled_partition'"}) {
     CAPTURE(line);
     CHECK(contains(says("k.cu:4:150: error: " + std::string(line) + "\n"), "of cooperative groups, AMD GPUs have"));

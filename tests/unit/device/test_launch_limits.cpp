@@ -113,6 +113,28 @@ TEST_CASE("clusters need an architecture that has them") {
   }
 }
 
+TEST_CASE("a cooperative launch has no more blocks than are resident, as far as limits of a compute unit tell") {
+  const DeviceInfo device = h100();
+  const auto units = static_cast<std::uint32_t>(device.compute_units);
+  Launch launch = launch_of(2 * units, 1024);
+  launch.cooperative = true;
+  CHECK_FALSE(forbidden(launch, {}, device));
+  launch.grid[0] += 1;
+  const std::string limit = " that are resident at once (at most 2 for each of device.compute_units = ";
+  CHECK(forbidden(launch, {}, device) == "a cooperative launch of " + std::to_string(2 * units + 1) +
+                                             " blocks exceeds the " + std::to_string(2 * units) + limit +
+                                             std::to_string(units) + ")");
+  KernelNeeds kernel;
+  kernel.registers = 64;  // 65,536 of a block
+  launch.grid[0] = units + 1;
+  CHECK_FALSE(forbidden(launch, {}, device));
+  CHECK(forbidden(launch, kernel, device)->find("at most 1 for each") != std::string::npos);
+  launch.shared_bytes = 120'000;
+  CHECK(forbidden(launch, {}, device)->find("at most 1 for each") != std::string::npos);
+  launch.cooperative = false;
+  CHECK_FALSE(forbidden(launch, kernel, device));
+}
+
 TEST_CASE("an unknown limit forbids nothing") {
   DeviceInfo device;
   device.max_threads_per_block = 0, device.max_block_x = 0, device.max_grid_x = 0;

@@ -187,6 +187,14 @@ TEST_CASE("the launch, and what no device takes") {
   CHECK(found.shared_bytes == 4096);
   job.spec.launch.cluster = {text("2")};
   CHECK(launch().cluster == std::array<std::uint32_t, 3>{2, 1, 1});
+  CHECK_FALSE(found.cooperative);
+  const auto key = [&] {
+    return job.with([&](const auto& r) { return r.measurement_key_parts(job.config(128), "a"); });
+  };
+  const auto before = key();
+  job.spec.launch.cooperative = true;
+  CHECK(launch().cooperative);
+  CHECK(key() != before);
   job.spec.launch.shared.reset();
   CHECK(launch().shared_bytes == 0);
   job.spec.launch.grid[1] = text("N // 128");

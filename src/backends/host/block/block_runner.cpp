@@ -280,7 +280,7 @@ std::string BlockRunner::describe_deadlock() const {
   return text + "; none can go on";
 }
 
-XtuneServices BlockRunner::services(const XtuneHopperServices* hopper) {
+XtuneServices BlockRunner::services(const XtuneHopperServices* hopper, void (*grid_barrier)()) {
   return {
       [](int predicate) -> unsigned long long { return runner_of_thread->barrier(predicate); },
       [](XtuneLane* lane) { runner_of_thread->warp(lane); },
@@ -288,6 +288,7 @@ XtuneServices BlockRunner::services(const XtuneHopperServices* hopper) {
       [] {
         if (runner_of_thread) runner_of_thread->yield();
       },
+      grid_barrier,
       hopper,
   };
 }

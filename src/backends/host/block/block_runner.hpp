@@ -60,7 +60,7 @@ class BlockRunner {
   bool is_refused() const noexcept { return !refusal_.empty(); }
 
   /// The functions that a kernel calls; they find the runner of the calling thread.
-  static XtuneServices services(const XtuneHopperServices* hopper = nullptr);
+  static XtuneServices services(const XtuneHopperServices* hopper = nullptr, void (*grid_barrier)() = nullptr);
 
   // For those functions, on the running thread:
 

@@ -44,6 +44,8 @@ XTUNE_CUDA_DRIVER_CALLS(SAME_CALL)
 SAME_OPTIONAL(event_elapsed_time, cuEventElapsedTime)
 SAME_OPTIONAL(device_get_uuid, cuDeviceGetUuid)
 SAME_OPTIONAL(launch_kernel_ex, cuLaunchKernelEx)
+SAME_OPTIONAL(launch_cooperative, cuLaunchCooperativeKernel)
+SAME_OPTIONAL(max_active_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor)
 SAME_OPTIONAL(max_active_clusters, cuOccupancyMaxActiveClusters)
 SAME_OPTIONAL(stream_begin_capture, cuStreamBeginCapture)
 SAME_OPTIONAL(stream_end_capture, cuStreamEndCapture)
@@ -102,6 +104,7 @@ SAME_SIZE(nvrtcResult)
 SAME_PLACE(CUlaunchAttribute, id)
 SAME_PLACE(CUlaunchAttribute, value)
 SAME_PLACE(CUlaunchAttributeValue, clusterDim.x)
+SAME_PLACE(CUlaunchAttributeValue, cooperative)
 SAME_PLACE(CUlaunchAttributeValue, clusterDim.y)
 SAME_PLACE(CUlaunchAttributeValue, clusterDim.z)
 SAME_PLACE(CUlaunchConfig, gridDimX)
@@ -169,6 +172,7 @@ constexpr Constant values[] = {
     VALUE(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)  //
     VALUE(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)      //
     VALUE(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)                //
+    VALUE(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)                    //
     VALUE(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)     //
     VALUE(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)                   //
     VALUE(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)                       //
@@ -181,6 +185,7 @@ constexpr Constant values[] = {
     VALUE(CU_MEMORYTYPE_DEVICE)                                      //
     VALUE(CU_STREAM_CAPTURE_STATUS_NONE)                             //
     VALUE(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)                     //
+    VALUE(CU_LAUNCH_ATTRIBUTE_COOPERATIVE)                           //
 #if CUDA_VERSION >= 12000
     VALUE(CU_TENSOR_MAP_DATA_TYPE_UINT8)                      //
     VALUE(CU_TENSOR_MAP_DATA_TYPE_UINT16)                     //

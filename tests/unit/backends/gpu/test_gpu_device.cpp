@@ -28,6 +28,7 @@ DeviceInfo fake_info() {
   info.shared_per_block = 49152;
   info.shared_per_block_optin = 232448;
   info.registers_per_block = 65536;
+  info.compute_units = 8;
   return info;
 }
 
@@ -348,7 +349,7 @@ TEST_CASE("clusters go through their own call, and need a device that has them")
     CHECK(outcome_of([&] { device->load(fake_artifact(), launch); }) == Outcome::rejected);
   }
   SUBCASE("absent") {
-    api.launch_cluster = nullptr;
+    api.active_clusters = nullptr;
     auto device = gpu::make_device(std::move(api), fake_info());
     CHECK(outcome_of([&] { device->load(fake_artifact(), launch); }) == Outcome::rejected);
   }
@@ -466,6 +467,44 @@ TEST_CASE("a cluster of which the device runs none is rejected with its size, an
   CHECK(load().find("the driver refuses a cluster of 16 blocks") == 0);
   launch.cluster = {0, 0, 0};
   CHECK(load().empty());
+}
+
+TEST_CASE("a cooperative launch has at most the blocks that the driver counts as resident, and its own call") {
+  FakeSetup s;
+  Launch launch;
+  launch.block = {128, 1, 1};
+  launch.cooperative = true;
+  launch.grid = {32, 1, 1};
+  const auto load = [&] { return message_of([&] { s.device->load(fake_artifact(), launch); }); };
+  CHECK(load().empty());
+  launch.grid[0] = 33;
+  CHECK(load() ==
+        "a cooperative launch of 33 blocks exceeds the 32 that are resident at once (at most 4 for each of "
+        "device.compute_units = 8)");
+  launch.grid[0] = 32;
+  s.driver->parameter_bytes.clear();
+  for (const bool graph : {false, true}) {
+    RunOptions options;
+    options.graph = graph;
+    const auto program = s.device->load(fake_artifact(), launch);
+    s.driver->calls.clear();
+    program->run(options);
+    program->run(options);
+    CHECK(s.driver->only({"launch"}).empty());
+    CHECK(s.driver->only({"launch_cooperative"}).size() == 2);
+  }
+  s.driver->failures["resident_blocks"] = FakeDriver::refused;
+  CHECK(load().find("the driver does not count the blocks that are resident at once") == 0);
+}
+
+TEST_CASE("a device without cooperative launches says so") {
+  auto driver = std::make_shared<FakeDriver>();
+  gpu::DriverApi api = fakes::make_fake_driver(driver);
+  api.resident_blocks = nullptr;
+  Launch launch;
+  launch.cooperative = true;
+  const auto device = gpu::make_device(std::move(api), fake_info());
+  CHECK(outcome_of([&] { device->load(fake_artifact(), launch); }) == Outcome::rejected);
 }
 
 TEST_CASE("a driver's refusal of a graph is a failed launch, and leaves nothing open") {

@@ -123,7 +123,7 @@ TEST_CASE("without a context it is said what to do") {
   CHECK_THROWS_AS(bed.runtime->adopt(9), Error);
 }
 
-TEST_CASE("a launch is the driver's own, one with a cluster goes another way") {
+TEST_CASE("a launch is the driver's own, one with a cluster or a cooperative one goes another way") {
   const Bed bed;
   std::uint64_t first = 1;
   std::uint32_t second = 2;
@@ -136,6 +136,11 @@ TEST_CASE("a launch is the driver's own, one with a cluster goes another way") {
   CHECK(bed.runtime->launch(kernel.handle, cluster, nullptr, parameters) == 0);
   CHECK(launched == 1);
   CHECK(bed.count("launch_cluster") == 1);
+  Launch cooperative;
+  cooperative.cooperative = true;
+  CHECK(bed.runtime->launch(kernel.handle, cooperative, nullptr, parameters) == 0);
+  CHECK(launched == 1);
+  CHECK(bed.count("launch_cooperative") == 1);
 }
 
 TEST_CASE("memory is read behind the stream's work; a failure is an error") {

@@ -105,8 +105,9 @@ const std::map<std::string, std::string>& running() {
       {"`printf` and `assert`", "assert(t < 64); if (t > 64) printf(\"never\"); return 1;"},
       {"`<cstdint>`, `<limits>`, `<cmath>` and other headers of C++",
        "std::uint16_t u = 65535; return std::numeric_limits<std::uint16_t>::max() == u && std::fabs(-1.0f) == 1;"},
-      {"`cooperative_groups.h`: blocks, and parts of a warp",
-       "auto four = cooperative_groups::tiled_partition<4>(cooperative_groups::this_thread_block()); return "
+      {"`cooperative_groups.h`: grids, blocks, and parts of a warp",
+       "auto grid = cooperative_groups::this_grid(); if (grid.thread_rank() != unsigned(t) || grid.num_blocks() != 1) "
+       "return 0; auto four = cooperative_groups::tiled_partition<4>(cooperative_groups::this_thread_block()); return "
        "four.shfl(t, 1) == 1 && cooperative_groups::reduce(four, t, cooperative_groups::plus<int>()) == 6;"},
       {"lambdas and templates",
        "auto twice = [](auto v) { return v + v; }; return twice(1) == 2 && plus<3>(t) == t + 3;"},
@@ -125,7 +126,7 @@ const std::map<std::string, std::string>& refused() {
   };
   static const std::map<std::string, std::string> sources{
       {"other cooperative groups",
-       kernel("#include <cooperative_groups.h>", "cooperative_groups::this_grid().sync();")},
+       kernel("#include <cooperative_groups.h>", "cooperative_groups::coalesced_threads().sync();")},
       {"`cub/...`", kernel("#include <cub/block/block_reduce.cuh>")},
       {"`thrust/...`", kernel("#include <thrust/device_vector.h>")},
       {"`mma.h`", kernel("#include <mma.h>")},
