@@ -22,6 +22,7 @@
 
 #include "backends/cpu/native_kernel.hpp"
 #include "backends/host/block/fiber.hpp"
+#include "backends/host/engine.hpp"
 #include "base/text.hpp"
 #include "system/event_loop.hpp"
 #include "system/files.hpp"
@@ -149,6 +150,7 @@ ProcessState process_state() {
                  {"timers", armed_timers()},
                  {"environment", environment()}};
   read_threads(state);
+  state.own_threads = std::min(host::Engine::cooperative_threads(), state.threads.size());
   read_descriptors(state);
   const std::string maps = system::read_if_there("/proc/self/maps");
   const auto mappings = static_cast<std::size_t>(std::count(maps.begin(), maps.end(), '\n'));
@@ -184,7 +186,8 @@ ProcessChanges changes(const ProcessState& before, const ProcessState& now) {
   add(replaced, 0, "closed or replaced {} descriptor{}");
   if (now.full && !before.full && std::find(names.begin(), names.end(), "limits") == names.end())
     faults.emplace_back("left no descriptor free");
-  const std::size_t threads = now.threads.size() - std::min(now.threads.size(), before.threads.size());
+  const std::size_t kept = now.threads.size() - now.own_threads, known = before.threads.size() - before.own_threads;
+  const std::size_t threads = kept - std::min(kept, known);
   add(threads, few_threads(), "left {} thread{}");
   const std::size_t mappings = now.mappings - std::min(now.mappings, before.mappings);
   if (before.mappings > 0) add(mappings, few_mappings + mappings_a_thread * now.threads.size(), "left {} mapping{}");

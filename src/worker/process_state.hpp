@@ -24,6 +24,7 @@ struct ProcessState {
   };
   Facts facts;                                            ///< of the process and of its first thread
   std::map<int, Thread> threads;                          ///< by id
+  std::size_t own_threads = 0;                            ///< those of the host backend, for cooperative launches
   std::optional<std::map<int, std::string>> descriptors;  ///< the file of each, but for loaded kernels
   bool full = false;                                      ///< no further file can be opened
   std::size_t mappings = 0;                               ///< 0: unknown

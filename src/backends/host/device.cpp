@@ -67,12 +67,13 @@ class HostBuffer final : public measure::Buffer {
   bool owned_ = true;
 };
 
+/// Of this process, without those that wait for cooperative launches.
 std::size_t count_threads() {
   std::size_t count = 0;
   std::error_code failed;
   for (std::filesystem::directory_iterator task("/proc/self/task", failed), end; task != end; task.increment(failed))
     ++count;
-  return count;
+  return count - Engine::cooperative_threads();
 }
 
 class HostProgram final : public measure::Program {

@@ -88,8 +88,11 @@ struct Engine::Lane {
 
 struct Engine::Together {
   Together(unsigned blocks, std::int64_t shared_limit_bytes) : pool(blocks) {
+    threads += blocks - 1;
     for (unsigned i = 0; i < blocks; ++i) lanes.push_back(std::make_unique<Lane>(shared_limit_bytes));
   }
+  ~Together() { threads -= pool.size() - 1; }
+  static inline std::atomic<std::size_t> threads{0};  ///< of all
   ThreadPool pool;
   std::vector<std::unique_ptr<Lane>> lanes;
 };
@@ -126,13 +129,13 @@ class GridBarrier {
   std::uint64_t waiting_ = 0, round_ = 0, ended_ = 0;
 };
 
-/// The barrier of the block that runs on this thread, which refuses by its runner; null: not a cooperative launch.
+/// Of the launch whose block runs on this thread; null: not a cooperative one.
 thread_local GridBarrier* barrier_of_grid = nullptr;
-thread_local BlockRunner* runner_of_grid = nullptr;
 
 void wait_for_grid() {
-  if (!barrier_of_grid) runner_of_grid->refuse("grid.sync() needs a cooperative launch: [launch] cooperative = true");
-  if (!barrier_of_grid->wait()) runner_of_grid->refuse("it waits at grid.sync() for a block that has ended");
+  if (!barrier_of_grid)
+    BlockRunner::running().refuse("grid.sync() needs a cooperative launch: [launch] cooperative = true");
+  if (!barrier_of_grid->wait()) BlockRunner::running().refuse("it waits at grid.sync() for a block that has ended");
 }
 
 }  // namespace
@@ -159,6 +162,8 @@ Engine::Engine(std::int64_t shared_limit_bytes)
   for (unsigned i = 0; i < pool_.size(); ++i) lanes_.push_back(std::make_unique<Lane>(shared_limit_bytes));
 }
 Engine::~Engine() = default;
+
+std::size_t Engine::cooperative_threads() noexcept { return Together::threads; }
 
 const XtuneServices& Engine::services() {
   static const XtuneServices calls = BlockRunner::services(&hopper_services(), wait_for_grid);
@@ -212,7 +217,6 @@ void Engine::run_block(Run& run, Lane& lane, std::uint64_t block) {
   }
   kernel.begin_block(index);
   BlockRunner& runner = lane.place.runner(run.job);
-  runner_of_grid = &runner;
   const std::string failure = runner.run(kernel, run.job.arguments, uint3_of(run.job.launch.block));
   if (!failure.empty())
     run.fail(fmt::format("block ({}, {}, {}): {}", index.x, index.y, index.z, failure), runner.is_refused());

@@ -45,6 +45,8 @@ class Engine {
   explicit Engine(std::int64_t shared_limit_bytes);
   ~Engine();
 
+  /// The number of this process' threads that cooperative launches have left waiting for the next one.
+  static std::size_t cooperative_threads() noexcept;
   /// The functions that kernels call.
   static const XtuneServices& services();
 

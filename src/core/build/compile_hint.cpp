@@ -130,6 +130,8 @@ std::string nvrtc_hint(std::string_view line) {
           "{} is for the CPU: a kernel's file holds only device code; guard the rest with "
           "#ifndef __CUDACC_RTC__",
           header);
+  if (name.starts_with("cooperative_groups") || name.starts_with("cuda_"))
+    return fmt::format("{} belongs to the CUDA toolkit, which was not found: CUDA_HOME names its directory", name);
   return {};
 }
 

@@ -84,7 +84,7 @@ struct KernelNeeds {
 /// threads exceeds device.max_threads_per_block = 1024". A device limit of 0 is unknown.
 std::optional<std::string> forbidden(const Launch& launch, const KernelNeeds& kernel, const DeviceInfo& device);
 
-/// The same of a cooperative launch, where so many blocks are resident on each compute unit.
+/// The same for a cooperative launch, by how many blocks are resident on each compute unit.
 std::optional<std::string> exceeds_resident(const Launch& launch, std::int64_t each, const DeviceInfo& device);
 
 /// Registers that an NVIDIA multiprocessor allocates for a block, per warp in units of 256 (occupancy data of the CUDA

@@ -26,6 +26,8 @@ TEST_CASE("NVRTC's missing headers have a name in libcu++, or are not needed") {
   CHECK(contains(cannot_open("type_traits"), "<cuda/std/type_traits>"));
   CHECK(contains(cannot_open("cstdio"), "printf, assert and memcpy without a header"));
   CHECK(contains(cannot_open("vector"), "only device code"));
+  CHECK(cannot_open("cooperative_groups.h") ==
+        "cooperative_groups.h belongs to the CUDA toolkit, which was not found: CUDA_HOME names its directory");
   CHECK(cannot_open("mine.cuh").empty());
   CHECK(hint(KernelCompiler::host, "k.cu:1:9: error: cannot open source file \"tuple\"\n").empty());
 }

@@ -17,6 +17,8 @@ constexpr std::uint32_t bit(std::uint32_t lane) { return 1u << (lane % 32); }
 
 BlockRunner::~BlockRunner() = default;
 
+BlockRunner& BlockRunner::running() { return *runner_of_thread; }
+
 void BlockRunner::require_fibers(std::size_t count) {
   if (fiber_count_ >= count) return;
   // Between blocks frames are not needed: a larger set of stacks replaces the smaller one.

@@ -64,6 +64,9 @@ class BlockRunner {
 
   // For those functions, on the running thread:
 
+  /// Of the block that runs on this operating-system thread.
+  static BlockRunner& running();
+
   struct State {
     std::uint32_t running = none, live = 0;  ///< thread; number of those that have not ended
     std::uint64_t epoch = 0;                 ///< barriers of the whole block that were passed
