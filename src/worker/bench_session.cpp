@@ -111,7 +111,7 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   if (!loaded.scratch->check_guards(answer) || !validator_.judge_outputs(first, answer)) return;
   const double judged_s = budget.spent_s() - start_s;
   validator_.check_by_command(first);
-  budget.extend(budget.spent_s() - start_s - judged_s);  // a check has a limit of its own
+  budget.extend(budget.spent_s() - start_s - judged_s);  // a check has its own limit
   leave_outputs(problem_.job, problem_.arguments, first, "first");
   std::optional<RepeatCheck> repeats;
   if (problem_.job.repeats > 0) repeats.emplace(validator_.first_of_repeats(first));

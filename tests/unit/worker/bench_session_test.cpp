@@ -48,7 +48,7 @@ TEST_CASE("A slow kernel has as many samples as fit the time limit, and the firs
     double launch_s;
     std::size_t samples, launches;  ///< launches: with the first one, and the last ones that are judged
   };
-  for (const Case& each : {Case{1, 5, 1 + 2 + 5 + 2}, Case{3.5, 5, 1 + 5 + 1}, Case{8, 1, 1 + 1 + 1}, Case{20, 1, 1}}) {
+  for (const Case& each : {Case{1, 5, 1 + 2 + 5 + 2}, Case{3.5, 5, 1 + 5 + 2}, Case{8, 1, 1 + 1 + 1}, Case{20, 1, 1}}) {
     CAPTURE(each.launch_s);
     Bench bench;
     const BenchAnswer answer = bench.run("slow", [&](const FakeLaunch& call) {
