@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/measure/statistics.hpp"
+#include "core/run/run_parts.hpp"
 #include "core/space/value.hpp"
 
 namespace xtune::run {
@@ -29,25 +30,25 @@ std::string time_unit_warning(const spec::ProcessSpec& process, const BenchAnswe
       base::human_time_ms(time_ms), base::human_time_ms(ran_ms), unit, unit);
 }
 
-BenchQueue::BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, OutcomeHandler& outcomes,
-                       CompileQueue& compiles, RecordKeeper& keeper, WorkerTotals& totals)
-    : run_(run),
-      devices_(devices),
-      calibration_(calibration),
-      outcomes_(outcomes),
-      compiles_(compiles),
-      keeper_(keeper),
-      totals_(totals) {}
+BenchQueue::BenchQueue(RunParts& run) : run_(run) {}
+
+bool BenchQueue::idle() const { return ready_.empty() && run_.devices.busy() == 0; }
+
+bool BenchQueue::may_compile() const { return !run_.alternates || (idle() && !devices_turn_); }
 
 void BenchQueue::add_compiled(const TrialPtr& trial, bool ok) {
   if (trial->purpose == Trial::Purpose::calibrate)
-    calibration_.compiled(trial, ok);
+    run_.calibration.compiled(trial, ok);
   else if (ok)
     ready_.push_front(trial);
 }
 
 void BenchQueue::begin_turn() {
   if (run_.alternates && !ready_.empty()) devices_turn_ = true;
+}
+
+void BenchQueue::end_turn() {
+  if (idle()) devices_turn_ = false;
 }
 
 void BenchQueue::cut() {
@@ -58,19 +59,19 @@ void BenchQueue::cut() {
 void BenchQueue::give_work() {
   start_idle();
   if (ready_.empty() || cut_) return;
-  devices_.prepare_further();
+  run_.devices.prepare_further();
   if (seek_calibration()) start_idle();
 }
 
 void BenchQueue::start_idle() {
-  for (PooledDevice& device : devices_.all())
+  for (PooledDevice& device : run_.devices.all())
     if (!device.busy) start(device);
 }
 
 void BenchQueue::start(PooledDevice& device) {
-  const bool is_first = devices_.is_first(device);
+  const bool is_first = run_.devices.is_first(device);
   if (!ready_.empty())
-    if (const TrialPtr trial = calibration_.wanted_of(device)) return calibrate(device, trial);
+    if (const TrialPtr trial = run_.calibration.wanted_of(device)) return calibrate(device, trial);
   if (!is_first && device.state != PooledDevice::State::in_use) return;
   const auto next = std::find_if(ready_.begin(), ready_.end(), [&](const TrialPtr& trial) {
     return is_first || trial->purpose != Trial::Purpose::drift;
@@ -81,19 +82,19 @@ void BenchQueue::start(PooledDevice& device) {
   if (trial->purpose == Trial::Purpose::drift) return measure_incumbent(trial);
   device.busy = true;
   BenchJob job = run_.bench_job(*trial);
-  if (const auto bar = outcomes_.incumbent().bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
-    job.incumbent = measure::scaled(*bar, device.slowness * keeper_.slowness());
+  if (const auto bar = run_.outcomes.incumbent().bar(); bar && run_.races() && trial->purpose == Trial::Purpose::search)
+    job.incumbent = measure::scaled(*bar, device.slowness * run_.keeper.slowness());
   device.bench->bench(job, run_.bench_timeout_s(),
                       [this, trial, &device](const BenchAnswer& answer) { take(trial, device, answer); });
 }
 
 void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const BenchAnswer& answer) {
-  ++totals_.answers;
+  ++run_.totals.answers;
   device.busy = false;
-  totals_.device_busy_s += answer.busy_s;
+  run_.totals.device_busy_s += answer.busy_s;
   if (answer.no_device) {
     ready_.push_front(trial);
-    return devices_.exclude(device, answer.message);
+    return run_.devices.exclude(device, answer.message);
   }
   // The first is like all others.
   if (run_.spec.process && answer.outcome == Outcome::ok && !std::exchange(compared_time_unit_, true))
@@ -107,14 +108,15 @@ void BenchQueue::take(const TrialPtr& trial, PooledDevice& device, const BenchAn
   warn_of_few_samples(trial->record.config, answer);
   fill_record(trial->record, *trial, device.device, answer);
   trial->lack = answer.lack;
-  outcomes_.incumbent().count_race();
-  outcomes_.finish(*trial, answer.log);
+  run_.outcomes.incumbent().count_race();
+  run_.outcomes.finish(*trial, answer.log);
   follow_drift();
 }
 
 void BenchQueue::warn_of_few_samples(const Bindings& config, const BenchAnswer& answer) {
   const auto min_rep = static_cast<std::size_t>(run_.spec.measure.min_rep);
-  if (answer.outcome != Outcome::ok || !run_.measures() || answer.samples_ms.size() >= min_rep) return;
+  const bool short_of_time = answer.busy_s > run_.spec.measure.timeout_s / 4;  // one launch takes at least as long
+  if (answer.outcome != Outcome::ok || !short_of_time || answer.samples_ms.size() >= min_rep) return;
   if (std::exchange(warned_of_few_samples_, true)) return;
   run_.observer.on_warning(fmt::format(
       "{}: {} of at least {} samples in the {:g} s of [measure] timeout_s; a larger timeout_s allows more, and a "
@@ -126,15 +128,15 @@ void BenchQueue::warn_of_few_samples(const Bindings& config, const BenchAnswer& 
 /// While configurations wait, comparing the further devices pays off. Returns whether they can be compared now: an
 /// artifact that this run has compiled is taken from the cache, without waiting for the compilers' queue.
 bool BenchQueue::seek_calibration() {
-  const auto wanted = calibration_.take_wanted();
+  const auto wanted = run_.calibration.take_wanted();
   if (!wanted) return false;
   const TrialPtr trial = run_.make_trial(wanted->index, Trial::Purpose::calibrate);
   if (!wanted->artifact) {
-    compiles_.start(trial);  // from the cache
+    run_.compiles.start(trial);  // from the cache
     return false;
   }
   trial->artifact = *wanted->artifact;
-  calibration_.compiled(trial, true);
+  run_.calibration.compiled(trial, true);
   return true;
 }
 
@@ -142,36 +144,36 @@ void BenchQueue::calibrate(PooledDevice& device, const TrialPtr& trial) {
   device.busy = true;
   device.bench->bench(run_.bench_job(*trial), run_.bench_timeout_s(),
                       [this, &device, trial](const BenchAnswer& answer) {
-                        ++totals_.answers;
+                        ++run_.totals.answers;
                         device.busy = false;
-                        totals_.device_busy_s += answer.busy_s;
-                        if (answer.no_device) return devices_.exclude(device, answer.message);
+                        run_.totals.device_busy_s += answer.busy_s;
+                        if (answer.no_device) return run_.devices.exclude(device, answer.message);
                         store::Record record = trial->record;
                         fill_record(record, *trial, device.device, answer);
                         if (answer.outcome == Outcome::ok) {
                           record.drift = true;
                           record.compile_s = record.compile_cpu_s = 0;
-                          keeper_.stamp(record);
-                          keeper_.store(record);
+                          run_.keeper.stamp(record);
+                          run_.keeper.store(record);
                         }
-                        calibration_.take(device, trial, record);
+                        run_.calibration.take(device, trial, record);
                       });
 }
 
 bool BenchQueue::follow_drift(bool last) {
-  const auto index = run_.races() && !cut_ ? outcomes_.incumbent().take_due(last) : std::nullopt;
-  if (index) compiles_.start(run_.make_trial(*index, Trial::Purpose::drift));  // from the cache
+  const auto index = run_.races() && !cut_ ? run_.outcomes.incumbent().take_due(last) : std::nullopt;
+  if (index) run_.compiles.start(run_.make_trial(*index, Trial::Purpose::drift));  // from the cache
   return index.has_value();
 }
 
 void BenchQueue::measure_incumbent(const TrialPtr& trial) {
-  PooledDevice& first = devices_.first();
+  PooledDevice& first = run_.devices.first();
   RoundsJob job{{run_.bench_job(*trial)}, std::vector<std::vector<std::size_t>>(IncumbentTracker::check_rounds, {0})};
   first.busy = true;
   first.bench->measure_rounds(job, run_.bench_timeout_s(), [this, trial](const RoundsAnswer& answer) {
-    ++totals_.answers;
-    devices_.first().busy = false;
-    totals_.device_busy_s += answer.busy_s;
+    ++run_.totals.answers;
+    run_.devices.first().busy = false;
+    run_.totals.device_busy_s += answer.busy_s;
     take_drift(*trial, answer);
   });
 }
@@ -183,17 +185,17 @@ void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
     record.stage = "validate";
     record.message = answer.message;
     record.bench_s = answer.busy_s;
-    keeper_.stamp(record);
-    keeper_.keep(record, answer.lack);
+    run_.keeper.stamp(record);
+    run_.keeper.keep(record, answer.lack);
     run_.observer.on_record(record, answer.log, false);
-    outcomes_.results().add_further(record);
-    outcomes_.refute(record);
+    run_.outcomes.results().add_further(record);
+    run_.outcomes.refute(record);
   }
   // Even if it failed, or another one is the best by now, the count starts again.
-  const store::Record* const known = outcomes_.incumbent().remeasured(trial.record.key);
+  const store::Record* const known = run_.outcomes.incumbent().remeasured(trial.record.key);
   if (!known || answer.outcome != Outcome::ok || answer.samples_ms.empty() || answer.samples_ms[0].empty()) return;
   store::Record record = *known;
-  record.device = devices_.first().device;
+  record.device = run_.devices.first().device;
   record.drift = true;
   record.samples_ms = answer.samples_ms[0];
   record.time_ms = measure::summarize(record.samples_ms);
@@ -201,14 +203,15 @@ void BenchQueue::take_drift(const Trial& trial, const RoundsAnswer& answer) {
   record.compile_s = record.compile_cpu_s = 0;
   record.bench_s = answer.busy_s;
   const bool clean = record.tainted.empty();
-  const double before = keeper_.slowness();
+  const double before = run_.keeper.slowness();
   if (clean && known->tainted.empty())
-    keeper_.follow_speed(measure::scaled(known->time_ms, 1 / devices_.slowness_of(known->device)), record.time_ms);
-  keeper_.stamp(record);
-  keeper_.store(record);
+    run_.keeper.follow_speed(measure::scaled(known->time_ms, 1 / run_.devices.slowness_of(known->device)),
+                             record.time_ms);
+  run_.keeper.stamp(record);
+  run_.keeper.store(record);
   if (!clean) return;
-  outcomes_.follow_speed(record.key, before);
-  outcomes_.incumbent().update(record.key, record.time_ms);
+  run_.outcomes.follow_speed(record.key, before);
+  run_.outcomes.incumbent().update(record.key, record.time_ms);
 }
 
 }  // namespace xtune::run

@@ -4,15 +4,14 @@
 #include <deque>
 #include <string>
 
-#include "core/run/compile_queue.hpp"
 #include "core/run/device_pool.hpp"
-#include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
-#include "core/run/run_results.hpp"
 #include "core/run/services.hpp"
 #include "core/spec/process_spec.hpp"
 
 namespace xtune::run {
+
+struct RunParts;
 
 /// What the user should know where the wall clock of a program that ran on the CPU is about 1000 times its time, or
 /// less than its time, and the spec gives no unit; else empty.
@@ -26,27 +25,23 @@ std::string time_unit_warning(const spec::ProcessSpec& process, const BenchAnswe
 /// measured.
 class BenchQueue {
  public:
-  /// The references must outlive it.
-  BenchQueue(const RunContext& run, DevicePool& devices, Calibration& calibration, OutcomeHandler& outcomes,
-             CompileQueue& compiles, RecordKeeper& keeper, WorkerTotals& totals);
+  explicit BenchQueue(RunParts& run);
 
   void add(const TrialPtr& trial) { ready_.push_back(trial); }
   /// Receives a trial that this queue asked to be compiled.
   void add_compiled(const TrialPtr& trial, bool ok);
   std::size_t waiting() const noexcept { return ready_.size(); }
-  bool idle() const { return ready_.empty() && devices_.busy() == 0; }
+  bool idle() const;
 
   /// Whether compilers may work now.
-  bool may_compile() const { return !run_.alternates || (idle() && !devices_turn_); }
+  bool may_compile() const;
   /// The compilers are idle: if they take turns with the device, it is the device's turn.
   void begin_turn();
   /// Measures the incumbent again if it is time for that; last: the search is over. Returns whether it does.
   bool follow_drift(bool last = false);
   /// Gives waiting trials to free devices.
   void give_work();
-  void end_turn() {
-    if (idle()) devices_turn_ = false;
-  }
+  void end_turn();
   /// The search is cut: waiting trials are dropped, and neither devices nor the incumbent are measured for comparison.
   void cut();
 
@@ -61,13 +56,7 @@ class BenchQueue {
   /// The first time.
   void warn_of_few_samples(const Bindings& config, const BenchAnswer& answer);
 
-  const RunContext& run_;
-  DevicePool& devices_;
-  Calibration& calibration_;
-  OutcomeHandler& outcomes_;
-  CompileQueue& compiles_;
-  RecordKeeper& keeper_;
-  WorkerTotals& totals_;
+  RunParts& run_;
   std::deque<TrialPtr> ready_;
   bool devices_turn_ = false;  ///< alternating: until ready_ is empty
   bool compared_time_unit_ = false;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/build/keyed_files.hpp"
+#include "core/run/run_parts.hpp"
 
 namespace xtune::run {
 namespace {
@@ -56,18 +57,11 @@ void CompileTimes::fit() {
   fitted_ = examples_;
 }
 
-CompileQueue::CompileQueue(const RunContext& run, CompileService& compiler, ProblemSetup& problem, WorkerTotals& totals,
-                           bool longest_first, Done done)
-    : run_(run),
-      compiler_(compiler),
-      problem_(problem),
-      totals_(totals),
-      longest_first_(longest_first),
-      done_(std::move(done)),
-      times_(run.space) {}
+CompileQueue::CompileQueue(RunParts& run, bool longest_first)
+    : run_(run), longest_first_(longest_first), times_(run.space) {}
 
 void CompileQueue::start(const TrialPtr& trial) {
-  problem_.prepare();
+  run_.setup.prepare();
   if (!first_start_ns_) first_start_ns_ = run_.clock.now_ns();
   ++trials_;
   const std::string& key = trial->record.artifact_key;
@@ -77,12 +71,12 @@ void CompileQueue::start(const TrialPtr& trial) {
   CompileJob job = run_.compile_job(key, trial->request);
   if (trial->purpose == Trial::Purpose::search && longest_first_)
     job.expected_s = times_.expected_s(run_.space.value_indices(trial->proposal.index));
-  compiler_.compile(job, run_.spec.kernel.compile_timeout_s,
-                    [this, key](const CompileAnswer& answer) { finish(key, answer); });
+  run_.compiler.compile(job, run_.spec.kernel.compile_timeout_s,
+                        [this, key](const CompileAnswer& answer) { finish(key, answer); });
 }
 
 void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
-  ++totals_.answers;
+  ++run_.totals.answers;
   const auto found = waiting_.find(key);
   const std::vector<TrialPtr> trials = std::move(found->second);
   waiting_.erase(found);
@@ -95,21 +89,21 @@ void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
     build::settle(files);
   }
   run_.resolver.learn(trials.front()->request, answer.artifact.manifest);
-  totals_.compile_cpu_s += answer.cpu_s;
+  run_.totals.compile_cpu_s += answer.cpu_s;
   if (longest_first_ && !answer.cached)
     times_.learn(run_.space.value_indices(trials.front()->proposal.index), answer.cpu_s);
-  totals_.compile_wall_s = static_cast<double>(run_.clock.now_ns() - *first_start_ns_) * 1e-9;
+  run_.totals.compile_wall_s = static_cast<double>(run_.clock.now_ns() - *first_start_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {
     if (const std::string& made = answer.artifact.key; !made.empty() && made != trial->record.artifact_key)
       run_.set_keys(trial->record, trial->config, made);
     trial->request = {};  // a source may be long, and is no longer needed
     trial->artifact = answer.artifact;
-    done_(trial, answer);
+    run_.take_compiled(trial, answer);
   }
 }
 
 void CompileQueue::cancel_all() {
-  compiler_.cancel_all();
+  run_.compiler.cancel_all();
   waiting_.clear();
   trials_ = 0;
 }

@@ -3,19 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "core/run/problem_setup.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/services.hpp"
 #include "core/search/features.hpp"
 
 namespace xtune::run {
+
+struct RunParts;
 
 /// Ridge regression of the logarithm of CPU seconds on the configuration's features (`Features::plain`): unrolled code
 /// grows by factors. It need not be exact: a pool of compilers that takes the longest of its queue first ends with
@@ -47,11 +47,8 @@ class CompileTimes {
 /// longest start first (CompileTimes).
 class CompileQueue {
  public:
-  using Done = std::function<void(const TrialPtr& trial, const CompileAnswer& answer)>;
-  /// longest_first: whether jobs are ordered. done: called for each trial, with its artifact. The references must
-  /// outlive it.
-  CompileQueue(const RunContext& run, CompileService& compiler, ProblemSetup& problem, WorkerTotals& totals,
-               bool longest_first, Done done);
+  /// longest_first: whether jobs are ordered.
+  CompileQueue(RunParts& run, bool longest_first);
 
   /// The first one starts the problem's own compile jobs, too.
   void start(const TrialPtr& trial);
@@ -62,12 +59,8 @@ class CompileQueue {
 
  private:
   void finish(const std::string& key, const CompileAnswer& answer);
-  const RunContext& run_;
-  CompileService& compiler_;
-  ProblemSetup& problem_;
-  WorkerTotals& totals_;
+  RunParts& run_;
   const bool longest_first_;
-  const Done done_;
   std::unordered_map<std::string, std::vector<TrialPtr>> waiting_;  ///< by the artifact's key
   std::size_t trials_ = 0;
   CompileTimes times_;

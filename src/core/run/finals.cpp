@@ -20,6 +20,7 @@
 
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
+#include "core/run/run_parts.hpp"
 #include "core/run/services.hpp"
 #include "core/store/best.hpp"
 #include "core/store/record.hpp"
@@ -56,10 +57,9 @@ class FinalsRounds {
     std::string log;    ///< of its failure
     bool left = false;  ///< judged
   };
-  /// ended: called once, at the end of the rounds. The references must outlive this, and this its calls of bench.
-  FinalsRounds(const RunContext& run, BenchService& bench, RecordKeeper& keeper, const std::vector<TrialPtr>& trials,
-               std::function<void()> ended)
-      : run_(run), bench_(bench), keeper_(keeper), ended_(std::move(ended)), times_reference_(keeper.has_reference()) {
+  /// ended: called once, at the end of the rounds. This must outlive its calls of the first device.
+  FinalsRounds(RunParts& run, const std::vector<TrialPtr>& trials, std::function<void()> ended)
+      : run_(run), ended_(std::move(ended)), times_reference_(run.keeper.has_reference()) {
     for (const TrialPtr& trial : trials) finalists_.push_back({trial, "", false});
   }
   void start() { next(); }
@@ -73,9 +73,7 @@ class FinalsRounds {
   void take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts);
   store::Record& record(std::size_t finalist) { return finalists_[finalist].trial->record; }
 
-  const RunContext& run_;
-  BenchService& bench_;
-  RecordKeeper& keeper_;
+  RunParts& run_;
   const std::function<void()> ended_;
   std::vector<Finalist> finalists_;
   std::vector<std::size_t> suspects_;  ///< to be launched on their own
@@ -127,14 +125,15 @@ void FinalsRounds::ask(const std::vector<std::size_t>& who, std::size_t rounds, 
   for (std::size_t i = 0; i < rounds; ++i)
     job.rounds.push_back(measure::finals_order(places, run_.spec.search.seed, round_ + i));
   job.time_reference = counts && times_reference_;
-  bench_.measure_rounds(job, run_.bench_timeout_s() * static_cast<double>(who.size()),
-                        [this, who, counts](const RoundsAnswer& answer) { take(who, answer, counts); });
+  run_.devices.first().bench->measure_rounds(
+      job, run_.bench_timeout_s() * static_cast<double>(who.size()),
+      [this, who, counts](const RoundsAnswer& answer) { take(who, answer, counts); });
 }
 
 void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer& answer, bool counts) {
   busy_s_ += answer.busy_s;
   if (!answer.reference_ms.empty() && std::exchange(times_reference_, false))
-    keeper_.renew_reference(answer.reference_ms);
+    run_.keeper.renew_reference(answer.reference_ms);
   for (const std::string& taint : answer.taints) base::add_once(taints_, taint);
   if (counts && answer.samples_ms.size() == who.size()) {
     std::size_t rounds = answer.samples_ms.front().size();
@@ -169,16 +168,7 @@ void FinalsRounds::take(const std::vector<std::size_t>& who, const RoundsAnswer&
   next();
 }
 
-FinalsPhase::FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, StoredResults& stored, RecordKeeper& keeper,
-                         DevicePool& devices, CompileQueue& compiles, WorkerTotals& totals)
-    : run_(run),
-      outcomes_(outcomes),
-      results_(outcomes.results()),
-      stored_(stored),
-      keeper_(keeper),
-      devices_(devices),
-      compiles_(compiles),
-      totals_(totals) {}
+FinalsPhase::FinalsPhase(RunParts& run) : run_(run), results_(run.outcomes.results()) {}
 
 FinalsPhase::~FinalsPhase() = default;
 
@@ -189,7 +179,7 @@ std::vector<const store::Record*> FinalsPhase::finalists_now() {
   for (const store::Record& record : results_.records()) contenders.push_back(&record);
   if (run_.options.compare) return store::ranked(contenders, run_.criterion);
   std::vector<const store::Record*> rivals;
-  if (!run_.options.fresh) rivals = stored_.rivals(results_.finals_reach());
+  if (!run_.options.fresh) rivals = run_.stored.rivals(results_.finals_reach());
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
   const std::vector<const store::Record*> order = store::ranked(contenders, run_.criterion);
   // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
@@ -226,7 +216,7 @@ bool FinalsPhase::start() {
   // If a disturbance is permanent (a part of a partitioned device) or lasts, repeating the finals would not help.
   const bool clean =
       std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
-  const store::Tainted tainted = clean && !stored_.busy() ? store::Tainted::never : store::Tainted::too;
+  const store::Tainted tainted = clean && !run_.stored.busy() ? store::Tainted::never : store::Tainted::too;
   if (take_stored(keys, tainted)) return false;
   SharedFinals shared{{}, keys, "finals"};
   // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
@@ -240,10 +230,10 @@ bool FinalsPhase::start() {
     trial->record.dynamic_shared_bytes = trial->launch.max_shared_bytes();
     shared.finalists.push_back(trial);
   }
-  if (peers_ && !peers_->take(shared.claim))
+  if (run_.peers && !run_.peers->peers().take(shared.claim))
     elsewhere_ = std::move(shared);
   else
-    for (const TrialPtr& trial : shared.finalists) compiles_.start(trial);
+    for (const TrialPtr& trial : shared.finalists) run_.compiles.start(trial);
   return true;
 }
 
@@ -254,7 +244,7 @@ bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
 
 bool FinalsPhase::take_stored(const std::vector<std::string>& keys, store::Tainted tainted,
                               std::int64_t since_unix_ms) {
-  std::vector<store::Record> stored = stored_.finals_of_keys(keys, tainted, since_unix_ms);
+  std::vector<store::Record> stored = run_.stored.finals_of_keys(keys, tainted, since_unix_ms);
   for (store::Record& record : stored) results_.add_further(std::move(record));
   return !stored.empty();
 }
@@ -262,11 +252,11 @@ bool FinalsPhase::take_stored(const std::vector<std::string>& keys, store::Taint
 void FinalsPhase::look_at_peers() {
   if (!elsewhere_) return;
   // Finals of other processes belong to this search, disturbed or not: they are not repeated.
-  if (take_stored(elsewhere_->keys, store::Tainted::too, peers_->began_unix_ms())) {
+  if (take_stored(elsewhere_->keys, store::Tainted::too, run_.options.peers->began_unix_ms())) {
     elsewhere_.reset();
-  } else if (peers_->take(elsewhere_->claim)) {
+  } else if (run_.peers->peers().take(elsewhere_->claim)) {
     const SharedFinals left = *std::exchange(elsewhere_, std::nullopt);
-    for (const TrialPtr& trial : left.finalists) compiles_.start(trial);
+    for (const TrialPtr& trial : left.finalists) run_.compiles.start(trial);
   }
 }
 
@@ -276,19 +266,19 @@ void FinalsPhase::hold() {
             [](const TrialPtr& a, const TrialPtr& b) { return a->record.key < b->record.key; });
   std::erase_if(finalists_, [](const TrialPtr& trial) { return trial->record.outcome != Outcome::ok; });
   if (finalists_.size() < 2) return finalists_.clear();
-  devices_.first().busy = true;
-  rounds_ = std::make_unique<FinalsRounds>(run_, *devices_.first().bench, keeper_, finalists_, [this] { finish(); });
+  run_.devices.first().busy = true;
+  rounds_ = std::make_unique<FinalsRounds>(run_, finalists_, [this] { finish(); });
   rounds_->start();
 }
 
 void FinalsPhase::finish() {
-  ++totals_.answers;
-  devices_.first().busy = false;
-  stored_.note_taints(rounds_->taints());
-  totals_.device_busy_s += rounds_->busy_s();
+  ++run_.totals.answers;
+  run_.devices.first().busy = false;
+  run_.stored.note_taints(rounds_->taints());
+  run_.totals.device_busy_s += rounds_->busy_s();
   std::int64_t now_ms = 0;  // the same for all of them: their finals are one measurement
   for (const TrialPtr& finalist : finalists_)
-    now_ms = std::max(now_ms, keeper_.next_stamp(store::KeyDigest(finalist->record.key)));
+    now_ms = std::max(now_ms, run_.keeper.next_stamp(store::KeyDigest(finalist->record.key)));
   std::string id = run_.options.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
   if (++held_ > 1) id += "-" + std::to_string(held_);
   passed_.clear();
@@ -316,13 +306,13 @@ void FinalsPhase::take(Trial& trial, const std::string& log, std::int64_t now_ms
     record.validation.reset();
   }
   record.compile_s = record.compile_cpu_s = 0;
-  keeper_.stamp(record);
+  run_.keeper.stamp(record);
   record.unix_time_ms = now_ms;
-  keeper_.keep(record, trial.lack);
+  run_.keeper.keep(record, trial.lack);
   run_.observer.on_record(record, log, false);
   if (record.outcome == Outcome::ok) passed_.insert(record.key);
   if (record.outcome != Outcome::wrong_result) return;
-  outcomes_.refute(record);
+  run_.outcomes.refute(record);
   // Configurations that lost against it, or were not invited because of it, get their turn.
   begun_ = false;
 }

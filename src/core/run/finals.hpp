@@ -8,28 +8,22 @@
 #include <string>
 #include <vector>
 
-#include "core/run/compile_queue.hpp"
-#include "core/run/device_pool.hpp"
-#include "core/run/peers.hpp"
-#include "core/run/record_keeper.hpp"
 #include "core/run/run_results.hpp"
 #include "core/run/stored_results.hpp"
 
 namespace xtune::run {
 
+struct RunParts;
+
 class FinalsRounds;
 
 /// Finalists are compiled (from the cache), come back through add, and are measured in rounds on the first device
-/// (FinalsRounds). A finalist that turns out to be wrong is refuted, and further finals of the others may follow.
+/// (FinalsRounds). One process of a job holds the finals for all. A finalist that turns out to be wrong is refuted, and
+/// further finals of the others may follow.
 class FinalsPhase {
  public:
-  /// The references must outlive it.
-  FinalsPhase(const RunContext& run, OutcomeHandler& outcomes, StoredResults& stored, RecordKeeper& keeper,
-              DevicePool& devices, CompileQueue& compiles, WorkerTotals& totals);
+  explicit FinalsPhase(RunParts& run);
   ~FinalsPhase();
-
-  /// One process of the job holds the finals for all. peers must outlive this.
-  void share_with(Peers& peers) { peers_ = &peers; }
 
   /// Whether finals were started, or will not be held.
   bool begun() const noexcept { return begun_; }
@@ -59,20 +53,13 @@ class FinalsPhase {
   void finish();
   void take(Trial& trial, const std::string& log, std::int64_t now_ms);
 
-  const RunContext& run_;
-  OutcomeHandler& outcomes_;
+  RunParts& run_;
   RunResults& results_;
-  StoredResults& stored_;
-  RecordKeeper& keeper_;
-  DevicePool& devices_;
-  CompileQueue& compiles_;
-  WorkerTotals& totals_;
   std::vector<TrialPtr> finalists_;  ///< compiled
   std::unique_ptr<FinalsRounds> rounds_;
   bool begun_ = false;
-  int held_ = 0;                  ///< number of finals in this run
-  std::set<std::string> passed_;  ///< keys of the configurations that passed the last finals of this run
-  Peers* peers_ = nullptr;
+  int held_ = 0;                           ///< number of finals in this run
+  std::set<std::string> passed_;           ///< keys of the configurations that passed the last finals of this run
   std::optional<SharedFinals> elsewhere_;  ///< another process holds them
 };
 

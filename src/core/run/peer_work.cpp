@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/run/peers.hpp"
+#include "core/run/run_parts.hpp"
 
 namespace xtune::run {
 namespace {
@@ -141,14 +142,8 @@ constexpr std::uint64_t numbers_a_look = 1000;
 
 }  // namespace
 
-PeerWork::PeerWork(const RunContext& run, Peers& peers, system::EventLoop& loop, OutcomeHandler& outcomes,
-                   WorkerTotals& totals, std::function<void(const TrialPtr& trial)> take_over)
-    : run_(run),
-      peers_(peers, [&run](const std::string& text) { run.observer.on_warning(text); }),
-      loop_(loop),
-      outcomes_(outcomes),
-      totals_(totals),
-      take_over_(std::move(take_over)) {}
+PeerWork::PeerWork(RunParts& run, Peers& peers)
+    : run_(run), peers_(peers, [&run](const std::string& text) { run.observer.on_warning(text); }) {}
 
 void PeerWork::share_in_blocks(const search::Sequence& sequence) {
   if (sequence.size() == 0) return;
@@ -175,26 +170,26 @@ void PeerWork::forget() { elsewhere_.clear(); }
 void PeerWork::look_at_blocks() {
   const bool more = blocks_->look(
       [this](std::uint64_t number) {
-        return outcomes_.serve({number, sequence_->at(number)});
+        return run_.outcomes.serve({number, sequence_->at(number)});
       },
       numbers_a_look);
-  ++totals_.answers;
-  if (more) next_turn_ = loop_.call_after(0, [this] { look_at_blocks(); });
+  ++run_.totals.answers;
+  if (more) next_turn_ = run_.loop.call_after(0, [this] { look_at_blocks(); });
 }
 
 void PeerWork::look_at_trials() {
   for (Elsewhere& each : std::exchange(elsewhere_, {})) {
-    if (outcomes_.has_come(*each.trial))
-      ++totals_.answers;
+    if (run_.outcomes.has_come(*each.trial))
+      ++run_.totals.answers;
     else if (peers_.take(each.claim))
-      take_over_(each.trial);
+      run_.take_over(each.trial);
     else
       elsewhere_.push_back(std::move(each));
   }
 }
 
 void PeerWork::every_look(std::function<void()> look) {
-  next_look_ = loop_.call_after(peers_.look_every_ms(), [this, look = std::move(look)]() mutable {
+  next_look_ = run_.loop.call_after(peers_.look_every_ms(), [this, look = std::move(look)]() mutable {
     look();
     every_look(std::move(look));
   });

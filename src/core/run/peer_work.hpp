@@ -11,13 +11,14 @@
 #include "base/random.hpp"
 #include "core/run/peers.hpp"
 #include "core/run/run_context.hpp"
-#include "core/run/run_results.hpp"
 #include "core/run/search_path.hpp"
 #include "core/search/strategy.hpp"
 #include "system/event_loop.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
+
+struct RunParts;
 
 /// Each process begins in its own part of the sequence and takes one block after another, so that two processes rarely
 /// claim the same one. A process that has finished its part takes blocks of the other parts, also those whose owners
@@ -89,9 +90,7 @@ class LeavablePeers final : public Peers {
 /// shared in blocks of its sequence (BlockWalk), so that there are few claims.
 class PeerWork {
  public:
-  /// take_over: called for a trial of another process that this one must do after all. The references must outlive it.
-  PeerWork(const RunContext& run, Peers& peers, system::EventLoop& loop, OutcomeHandler& outcomes, WorkerTotals& totals,
-           std::function<void(const TrialPtr& trial)> take_over);
+  PeerWork(RunParts& run, Peers& peers);
 
   /// For a search that does not learn: each process takes its own path through the same sequence, which must outlive
   /// this.
@@ -124,12 +123,8 @@ class PeerWork {
     TrialPtr trial;
     std::string claim;
   };
-  const RunContext& run_;
+  RunParts& run_;
   LeavablePeers peers_;
-  system::EventLoop& loop_;
-  OutcomeHandler& outcomes_;
-  WorkerTotals& totals_;
-  const std::function<void(const TrialPtr& trial)> take_over_;
   std::vector<Elsewhere> elsewhere_;
   const search::Sequence* sequence_ = nullptr;
   std::optional<BlockWalk> blocks_;

@@ -9,6 +9,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
+#include "core/run/run_parts.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
 #include "core/spec/template_text.hpp"
@@ -77,17 +78,13 @@ ReferencePlan plan_contents(const RunContext& run) {
 
 }  // namespace
 
-ProblemSetup::ProblemSetup(const RunContext& run, CompileService& compiler, DevicePool& devices, RecordKeeper& keeper,
-                           WorkerTotals& totals)
-    : run_(run), compiler_(compiler), devices_(devices), keeper_(keeper), totals_(totals) {}
-
 /// Reading every output back would take longer than most measurements.
 void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   if (!run_.target.own_memory) return done({});
   build::CompileRequest request = validate::check_request(run_.target.arch);
   request.toolchain = run_.target.backend.toolchain;
   const CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
-  compiler_.compile(job, run_.spec.kernel.compile_timeout_s, [this, done, job](const CompileAnswer& answer) {
+  run_.compiler.compile(job, run_.spec.kernel.compile_timeout_s, [this, done, job](const CompileAnswer& answer) {
     if (answer.outcome == Outcome::ok) return done({answer.artifact, job});
     run_.observer.on_note(
         fmt::format("outputs are compared on the host: the kernel that does it on the device did not "
@@ -108,17 +105,18 @@ void ProblemSetup::make_reference(std::function<void(Reference)> done) {
   if (!is_kernel) return done({std::move(plan), std::nullopt});
   const build::CompileRequest request = run_.resolver.reference_request();
   CompileJob job = run_.compile_job(run_.resolver.artifact_key(request), request);
-  compiler_.compile(job, run_.spec.kernel.compile_timeout_s,
-                    [this, job, plan = std::move(plan), done = std::move(done)](const CompileAnswer& answer) mutable {
-                      if (answer.outcome != Outcome::ok)
-                        throw Error(kind_of_failure(answer),
-                                    fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at,
-                                                plan.name, to_string(answer.outcome), message_and_log(answer)));
-                      run_.resolver.learn(job.request, answer.artifact.manifest, true);
-                      plan.artifact = answer.artifact;
-                      if (!answer.artifact.key.empty()) job.key = answer.artifact.key;
-                      done({std::move(plan), std::move(job)});
-                    });
+  run_.compiler.compile(
+      job, run_.spec.kernel.compile_timeout_s,
+      [this, job, plan = std::move(plan), done = std::move(done)](const CompileAnswer& answer) mutable {
+        if (answer.outcome != Outcome::ok)
+          throw Error(kind_of_failure(answer),
+                      fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at, plan.name,
+                                  to_string(answer.outcome), message_and_log(answer)));
+        run_.resolver.learn(job.request, answer.artifact.manifest, true);
+        plan.artifact = answer.artifact;
+        if (!answer.artifact.key.empty()) job.key = answer.artifact.key;
+        done({std::move(plan), std::move(job)});
+      });
 }
 
 void ProblemSetup::prepare() {
@@ -189,18 +187,18 @@ void ProblemSetup::open(Reference reference, CheckKernel check_kernel) {
   job.time_reference =
       job.reference.kind == spec::ReferenceSpec::Kind::kernel && run_.spec.validate.time_reference && run_.measures();
   job.reference_timed = [this, name = job.reference.name](const std::vector<double>& samples_ms) {
-    keeper_.set_reference({name, samples_ms});
+    run_.keeper.set_reference({name, samples_ms});
   };
   job.compile_job = [this](const Bindings& config) {
     const build::CompileRequest request =
         run_.resolver.compile_request(run_.space.at(run_.space.index_of(config).value()));
     return run_.compile_job(run_.resolver.artifact_key(request), request);
   };
-  devices_.set_problem(std::move(job));
+  run_.devices.set_problem(std::move(job));
   // On a GPU the first configuration is still being compiled.
-  if (!run_.alternates) devices_.first().bench->prepare();
+  if (!run_.alternates) run_.devices.first().bench->prepare();
   done_ = true;
-  ++totals_.answers;
+  ++run_.totals.answers;
 }
 
 void ProblemSetup::restart() {

@@ -6,18 +6,16 @@
 #include <optional>
 #include <utility>
 
-#include "core/run/device_pool.hpp"
-#include "core/run/record_keeper.hpp"
-#include "core/run/run_context.hpp"
 #include "core/run/services.hpp"
 
 namespace xtune::run {
 
+struct RunParts;
+
 /// Compiles the reference kernel and the check kernel, if there are any, and then gives the problem to all devices.
 class ProblemSetup {
  public:
-  ProblemSetup(const RunContext& run, CompileService& compiler, DevicePool& devices, RecordKeeper& keeper,
-               WorkerTotals& totals);
+  explicit ProblemSetup(RunParts& run) : run_(run) {}
 
   /// Call it before each configuration is compiled, so that the device need not wait for its reference behind the whole
   /// queue; later calls do nothing. If a reference cannot be made, Error leaves the event loop: invalid_spec with the
@@ -34,11 +32,7 @@ class ProblemSetup {
   void make_reference(std::function<void(Reference)> done);
   void open(Reference reference, CheckKernel check_kernel);
 
-  const RunContext& run_;
-  CompileService& compiler_;
-  DevicePool& devices_;
-  RecordKeeper& keeper_;
-  WorkerTotals& totals_;
+  RunParts& run_;
   bool begun_ = false, done_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/measure/finals.hpp"
 #include "core/measure/statistics.hpp"
+#include "core/run/run_parts.hpp"
 #include "core/store/best.hpp"
 
 namespace xtune::run {
@@ -279,23 +280,14 @@ void IncumbentTracker::update(const std::string& key, const measure::Summary& ti
   best_->incumbent = measure::incumbent_of(time_ms, best_->time_ms);
 }
 
-OutcomeHandler::OutcomeHandler(const RunContext& run, RecordKeeper& keeper, StoredResults& stored, SearchPath& path,
-                               const DevicePool& devices, Calibration& calibration, std::function<void()> progress)
-    : run_(run),
-      keeper_(keeper),
-      stored_(stored),
-      path_(path),
-      devices_(devices),
-      calibration_(calibration),
-      progress_(std::move(progress)),
-      results_(run),
-      incumbent_(run.spec.measure.statistic, run.options.top) {}
+OutcomeHandler::OutcomeHandler(RunParts& run)
+    : run_(run), results_(run), incumbent_(run.spec.measure.statistic, run.options.top) {}
 
 void OutcomeHandler::finish(Trial& trial, const std::string& log) {
-  keeper_.stamp(trial.record);
+  run_.keeper.stamp(trial.record);
   if (trial.record.outcome == Outcome::ok) race(trial.proposal.index, trial.record, false);
-  stored_.note_taints(trial.record.tainted);
-  keeper_.keep(trial.record, trial.lack);
+  run_.stored.note_taints(trial.record.tainted);
+  run_.keeper.keep(trial.record, trial.lack);
   handle(trial, trial.record, log, false);
 }
 
@@ -307,45 +299,45 @@ void OutcomeHandler::handle(const Trial& trial, store::Record record, const std:
   const bool measured = outcome == Outcome::ok && run_.measures();
   if (measured) observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
   if (outcome == Outcome::pruned) observed = record.time_ms.min;
-  if (measured) calibration_.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
-  if (!settled) path_.set_outcome(trial.proposal.number, {trial.proposal.index, outcome, observed});
+  if (measured) run_.calibration.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
+  if (!settled) run_.path.set_outcome(trial.proposal.number, {trial.proposal.index, outcome, observed});
   run_.observer.on_record(results_.put(trial, std::move(record)), log, from_store);
-  progress_();
+  run_.report();
 }
 
 void OutcomeHandler::handle(const SearchPath::Proposal& proposal, const Row& row) {
   const store::StoredConfig& config = *row.config;
   const bool pruned = config.outcome == Outcome::pruned;
-  path_.set_outcome(proposal.number, {proposal.index, config.outcome, pruned ? config.low_ms : config.time_ms});
+  run_.path.set_outcome(proposal.number, {proposal.index, config.outcome, pruned ? config.low_ms : config.time_ms});
   results_.put(proposal.index, row);
   if (config.outcome != Outcome::ok) return;
-  calibration_.offer(proposal.index, nullptr);
+  run_.calibration.offer(proposal.index, nullptr);
   if (std::isfinite(config.time_ms)) race(proposal.index, row);
 }
 
 void OutcomeHandler::race(std::uint64_t index, const store::Record& record, bool stored) {
-  if (run_.races()) incumbent_.consider(index, record, devices_.slowness_of(record.device), stored);
+  if (run_.races()) incumbent_.consider(index, record, run_.devices.slowness_of(record.device), stored);
 }
 
 /// Reads a stored result that may be the incumbent.
 void OutcomeHandler::race(std::uint64_t index, const Row& row) {
   if (!run_.races()) return;
-  const double time_ms = row.config->time_ms / devices_.slowness_of(row.view->device_of(*row.config));
+  const double time_ms = row.config->time_ms / run_.devices.slowness_of(row.view->device_of(*row.config));
   if (!incumbent_.may_lead(time_ms, !row.config->tainted)) return;
   if (const auto whole = read_row(row, run_.observer)) race(index, *whole, true);
 }
 
 bool OutcomeHandler::serve(const SearchPath::Proposal& proposal) {
-  if (stored_.empty()) return false;
+  if (run_.stored.empty()) return false;
   std::optional<StoredResults::Answer> answer;
   for (const store::KeyDigest& key : run_.keys_at(proposal.index))
-    if (!answer) answer = stored_.take(key, proposal.index);
+    if (!answer) answer = run_.stored.take(key, proposal.index);
   if (!answer) return false;
   results_.count_stored(answer->from_peers);
   if (answer->row.config) {
     handle(proposal, answer->row);
     if (answer->whole) run_.observer.on_record(*answer->whole, "", true);
-    progress_();
+    run_.report();
     return true;
   }
   Trial trial;
@@ -357,7 +349,7 @@ bool OutcomeHandler::serve(const SearchPath::Proposal& proposal) {
 
 bool OutcomeHandler::has_come(const Trial& trial) {
   if (trial.purpose != Trial::Purpose::settle) return serve(trial.proposal);
-  std::optional<store::Record> found = stored_.take_full(store::KeyDigest(trial.record.key));
+  std::optional<store::Record> found = run_.stored.take_full(store::KeyDigest(trial.record.key));
   if (!found) return false;
   results_.count_stored(true);
   handle(trial, std::move(*found), "", true);
@@ -377,7 +369,7 @@ void OutcomeHandler::race_best_of(const std::vector<store::Record>& news) {
 }
 
 void OutcomeHandler::follow_speed(const std::string& key, double before) {
-  const double now = keeper_.slowness();
+  const double now = run_.keeper.slowness();
   const std::size_t since = std::exchange(checked_, results_.records().size());
   if (now == before) return;
   for (std::size_t i = since; i < checked_; ++i) {
@@ -410,13 +402,13 @@ TrialPtr OutcomeHandler::take_doubtful() {
 bool OutcomeHandler::still_loses(const RunResults::Pruned& one) {
   const Row& row = one.row;
   const store::Record* const record = one.record ? &results_.records()[*one.record] : nullptr;
-  double slowness = devices_.slowness_of(record ? record->device : row.view->device_of(*row.config));
+  double slowness = run_.devices.slowness_of(record ? record->device : row.view->device_of(*row.config));
   std::optional<measure::Incumbent> there = incumbent_.bar();
   if (run_.options.top <= 1) {
     if (!results_.has_best()) return false;
     const store::Record& best = results_.best();
     there = measure::incumbent_of(best.time_ms, measure::statistic(best.time_ms, run_.spec.measure.statistic));
-    slowness /= devices_.slowness_of(best.device);
+    slowness /= run_.devices.slowness_of(best.device);
   }
   if (!there) return false;
   if (record) return measure::still_lost(record->samples_ms, measure::scaled(*there, slowness * record->slowness));
@@ -424,7 +416,7 @@ bool OutcomeHandler::still_loses(const RunResults::Pruned& one) {
 }
 
 void OutcomeHandler::refute(const store::Record& wrong) {
-  stored_.add(wrong);
+  run_.stored.add(wrong);
   results_.refute(wrong);
   race_all(true);
 }

@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "core/measure/race.hpp"
-#include "core/run/device_pool.hpp"
-#include "core/run/record_keeper.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/stored_results.hpp"
 #include "core/store/record.hpp"
 
 namespace xtune::run {
+
+struct RunParts;
 
 /// Builds the TuneResult.
 ///
@@ -165,9 +165,7 @@ class IncumbentTracker {
 /// calibrate the devices.
 class OutcomeHandler {
  public:
-  /// progress: called after each result. The references must outlive it.
-  OutcomeHandler(const RunContext& run, RecordKeeper& keeper, StoredResults& stored, SearchPath& path,
-                 const DevicePool& devices, Calibration& calibration, std::function<void()> progress);
+  explicit OutcomeHandler(RunParts& run);
 
   /// Stores and counts a trial that was carried out. log: of the compiler or sanitizer.
   void finish(Trial& trial, const std::string& log);
@@ -201,13 +199,7 @@ class OutcomeHandler {
   void race_all(bool stored);
   bool still_loses(const RunResults::Pruned& one);
 
-  const RunContext& run_;
-  RecordKeeper& keeper_;
-  StoredResults& stored_;
-  SearchPath& path_;
-  const DevicePool& devices_;
-  Calibration& calibration_;
-  const std::function<void()> progress_;
+  RunParts& run_;
   RunResults results_;
   IncumbentTracker incumbent_;
   std::size_t checked_ = 0;       ///< number of records at the last check

@@ -8,16 +8,7 @@
 #include <utility>
 
 #include "core/run/advisor.hpp"
-#include "core/run/bench_queue.hpp"
-#include "core/run/compile_queue.hpp"
-#include "core/run/device_pool.hpp"
-#include "core/run/finals.hpp"
-#include "core/run/peer_work.hpp"
-#include "core/run/problem_setup.hpp"
-#include "core/run/record_keeper.hpp"
-#include "core/run/run_results.hpp"
-#include "core/run/search_path.hpp"
-#include "core/run/stored_results.hpp"
+#include "core/run/run_parts.hpp"
 #include "system/deadline.hpp"
 #include "xtune/error.hpp"
 
@@ -60,53 +51,78 @@ void fill_compiled(Trial& trial, const CompileAnswer& answer, const resolve::Can
   }
 }
 
-/// Time counts from its construction.
+/// Time counts from the beginning of the run.
 class StopConditions {
  public:
   /// Share of the run's time for the search: the rest is for the finals.
   static constexpr double share_of_search = 0.9;
 
-  /// seconds: of the whole run; unset: no limit. drain may be null. The references must outlive this.
-  StopConditions(system::Clock& clock, std::optional<double> seconds, const std::atomic<bool>& stop,
-                 const std::atomic<bool>* drain)
-      : clock_(clock), start_ns_(clock.now_ns()), seconds_(seconds), stop_(stop), drain_(drain) {}
+  /// start_ns: of run.clock. The references must outlive this.
+  StopConditions(const RunContext& run, std::int64_t start_ns, const std::atomic<bool>& stop)
+      : run_(run), start_ns_(start_ns), stop_(stop) {}
 
-  double elapsed_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
-  bool time_is_up(double share = 1) const { return seconds_ && elapsed_s() >= share * *seconds_; }
+  double elapsed_s() const { return static_cast<double>(run_.clock.now_ns() - start_ns_) * 1e-9; }
+  bool time_is_up(double share = 1) const {
+    return run_.spec.search.seconds && elapsed_s() >= share * *run_.spec.search.seconds;
+  }
   bool asked() const { return stop_.load(); }
   bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
-  bool draining() const { return drain_ && drain_->load(std::memory_order_relaxed); }
+  bool draining() const { return run_.options.drain && run_.options.drain->load(std::memory_order_relaxed); }
   /// Whether the search's share of the time is spent and its open work was given up (cut_search).
   bool search_cut() const noexcept { return search_cut_; }
   /// Returns true once, when the search must be cut.
   bool cut_search() { return !search_cut_ && (search_cut_ = time_is_up(share_of_search)); }
 
  private:
-  system::Clock& clock_;
+  const RunContext& run_;
   const std::int64_t start_ns_;
-  const std::optional<double> seconds_;
   const std::atomic<bool>& stop_;
-  const std::atomic<bool>* const drain_;
   bool search_cut_ = false;
 };
 
+}  // namespace
+
+RunParts::RunParts(const spec::Spec& spec_, const Bindings& problem_, const run::Target& target_,
+                   const TuneOptions& options_, const TuneServices& services, TuneObserver& observer_,
+                   const std::function<void()>& poll)
+    : RunContext(spec_, problem_, target_, options_, services.compiler.parallel(), services.benches.size(),
+                 services.clock, observer_, poll),
+      loop(services.loop),
+      compiler(services.compiler),
+      keeper(*this),
+      stored(*this, keeper),
+      path(make_search(*this, stored.records()), proposal_window(*this, compiler.parallel())),
+      devices(target, services.benches, compiler, spec.kernel.compile_timeout_s, observer),
+      calibration(devices),
+      outcomes(*this),
+      setup(*this),
+      compiles(*this, may_order_compiles(*this, path)),
+      benches(*this),
+      finals(*this) {
+  const RunResults& results = outcomes.results();
+  path.set_advisor(make_advisor(*this, loop, path.learns(),
+                                {[&results] { return results.evaluated(); },
+                                 [&results]() -> const std::vector<store::Record>& { return results.records(); }}));
+  if (options.peers) peers.emplace(*this, *options.peers);
+}
+
+namespace {
+
 /// The path of a configuration through the parts:
 ///
-///   path_ proposes -> outcomes_ handles the answer of stored_
-///                    -> compiles_ -> take_compiled -> benches_ -> outcomes_, which informs path_
+///   path proposes -> outcomes handles the answer of stored
+///                   -> compiles -> take_compiled -> benches -> outcomes, which informs path
 ///
-/// Every part owns its state, and passes on its results to the next part, which it refers to. The search is over when
-/// the strategy proposes nothing more, or its share of the time is spent. Then the doubtful losers of the race are
-/// measured in full, one after the other, and finally finals_ are held.
-class Tuning {
+/// The search is over when the strategy proposes nothing more, or its share of the time is spent. Then the doubtful
+/// losers of the race are measured in full, one after the other, and finally the finals are held.
+class Tuning final : RunParts {
  public:
   Tuning(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
-         const TuneServices& services, TuneObserver& observer);
+         const TuneServices& services, TuneObserver& observer, std::int64_t start_ns);
   /// Call it once.
   TuneResult go();
 
  private:
-  void stop_where_asked();
   bool exhausted() const;
   bool search_is_over();
   bool go_on_after_search();
@@ -119,92 +135,59 @@ class Tuning {
   void consider(const SearchPath::Proposal& proposal);
   bool claim(const TrialPtr& trial, const std::string& name);
   void begin(const TrialPtr& trial);
-  void take_compiled(const TrialPtr& trial, const CompileAnswer& answer);
+  void take_compiled(const TrialPtr& trial, const CompileAnswer& answer) override;
+  void take_over(const TrialPtr& trial) override {
+    trial->purpose == Trial::Purpose::settle ? compiles.start(trial) : begin(trial);
+  }
 
   void look_at_peers();
   void leave_peers();
   Progress progress();
-  void report() { run_.observer.on_progress(progress()); }
+  void report() override { observer.on_progress(progress()); }
   TuneResult result(bool done);
 
   StopConditions stops_;
-  system::EventLoop& loop_;
-  const RunContext run_;
-  WorkerTotals totals_;
-  RecordKeeper keeper_;
-  StoredResults stored_;
-  SearchPath path_;
-  DevicePool devices_;
-  Calibration calibration_;
-  OutcomeHandler outcomes_;
-  ProblemSetup problem_;
-  CompileQueue compiles_;
-  BenchQueue benches_;
-  FinalsPhase finals_;
-  std::optional<PeerWork> peers_;
 };
 
-Tuning::Tuning(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
-               const TuneServices& services, TuneObserver& observer)
-    : stops_(services.clock, spec.search.seconds, services.stop, options.drain),
-      loop_(services.loop),
-      run_(spec, problem, target, options, services.compiler.parallel(), services.benches.size(), services.clock,
-           observer, [this] { stop_where_asked(); }),
-      keeper_(run_),
-      stored_(run_, keeper_),
-      path_(make_search(run_, stored_.records()), proposal_window(run_, services.compiler.parallel())),
-      devices_(target, services.benches, services.compiler, spec.kernel.compile_timeout_s, observer),
-      calibration_(devices_),
-      outcomes_(run_, keeper_, stored_, path_, devices_, calibration_, [this] { report(); }),
-      problem_(run_, services.compiler, devices_, keeper_, totals_),
-      compiles_(run_, services.compiler, problem_, totals_, may_order_compiles(run_, path_),
-                [this](const TrialPtr& trial, const CompileAnswer& answer) { take_compiled(trial, answer); }),
-      benches_(run_, devices_, calibration_, outcomes_, compiles_, keeper_, totals_),
-      finals_(run_, outcomes_, stored_, keeper_, devices_, compiles_, totals_) {
-  const RunResults& results = outcomes_.results();
-  path_.set_advisor(make_advisor(run_, loop_, path_.learns(),
-                                 {[&results] { return results.evaluated(); },
-                                  [&results]() -> const std::vector<store::Record>& { return results.records(); }}));
-  if (!options.peers) return;
-  peers_.emplace(run_, *options.peers, loop_, outcomes_, totals_, [this](const TrialPtr& trial) {
-    trial->purpose == Trial::Purpose::settle ? compiles_.start(trial) : begin(trial);
-  });
-  finals_.share_with(peers_->peers());
-}
-
 /// Checks for a stop while a large space is built, which may take long.
-void Tuning::stop_where_asked() {
-  loop_.run_ready();
-  if (stops_.asked())
+void stop_where_asked(const TuneServices& services) {
+  services.loop.run_ready();
+  if (services.stop.load())
     throw Error(ErrorKind::interrupted, "stopped while the space was built; nothing was measured yet");
 }
 
+Tuning::Tuning(const spec::Spec& spec_, const Bindings& problem_, const run::Target& target_,
+               const TuneOptions& options_, const TuneServices& services, TuneObserver& observer_,
+               std::int64_t start_ns)
+    : RunParts(spec_, problem_, target_, options_, services, observer_, [&services] { stop_where_asked(services); }),
+      stops_(*this, start_ns, services.stop) {}
+
 TuneResult Tuning::go() {
   std::vector<system::Deadline> alarms;
-  if (const auto& seconds = run_.spec.search.seconds)
+  if (const auto& seconds = spec.search.seconds)
     for (const double share : {StopConditions::share_of_search, 1.0})
-      alarms.emplace_back(loop_, std::max(0.0, share * *seconds) + 1e-3, 0, [](system::Expiry) {});
+      alarms.emplace_back(loop, std::max(0.0, share * *seconds) + 1e-3, 0, [](system::Expiry) {});
   // Callbacks refer to this object: none may come after it is destroyed, however that happens.
   struct Abandon {
     Tuning& run;
     ~Abandon() {
-      run.compiles_.cancel_all();
-      run.devices_.cancel_all();
+      run.compiles.cancel_all();
+      run.devices.cancel_all();
     }
   } abandon{*this};
   bool done = false;
-  run_.observer.on_begin([this] { return progress(); });
-  if (peers_) {
-    if (const search::Sequence* const sequence = path_.sequence()) {
-      peers_->share_in_blocks(*sequence);
-      path_.ignore_outcomes();
+  observer.on_begin([this] { return progress(); });
+  if (peers) {
+    if (const search::Sequence* const sequence = path.sequence()) {
+      peers->share_in_blocks(*sequence);
+      path.ignore_outcomes();
     }
     look_at_peers();
-    peers_->every_look([this] { look_at_peers(); });
+    peers->every_look([this] { look_at_peers(); });
   }
   while (!stops_.stopping()) {
     if (stops_.draining()) {
-      if (devices_.busy() == 0 || !loop_.run_once()) break;
+      if (devices.busy() == 0 || !loop.run_once()) break;
       continue;
     }
     pump();
@@ -212,159 +195,158 @@ TuneResult Tuning::go() {
     done = in_flight() == 0 && !waits_for_peers() && search_is_over() && !go_on_after_search();
     if (done) break;
     if (in_flight() == 0 && !waits_for_peers()) continue;
-    const std::uint64_t before = totals_.answers;
-    if (!loop_.run_once() && totals_.answers == before)
-      throw Error(ErrorKind::io, "the workers ended without an answer");
+    const std::uint64_t before = totals.answers;
+    if (!loop.run_once() && totals.answers == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
   return result(done);
 }
 
 /// The result of a search that was completed, or not: stopped, drained or out of time.
 TuneResult Tuning::result(bool done) {
-  TuneResult& result = outcomes_.results().result();
+  TuneResult& result = outcomes.results().result();
   result.interrupted = stops_.asked() || (stops_.draining() && !done);
   result.out_of_time = !result.interrupted && !(done && exhausted());
-  keeper_.finish();
-  stored_.finish();
-  outcomes_.results().read_reported();
-  result.advisor = path_.advice();
-  result.compile_cpu_s = totals_.compile_cpu_s;
-  result.compile_wall_s = totals_.compile_wall_s;
-  result.device_busy_s = totals_.device_busy_s;
+  keeper.finish();
+  stored.finish();
+  outcomes.results().read_reported();
+  result.advisor = path.advice();
+  result.compile_cpu_s = totals.compile_cpu_s;
+  result.compile_wall_s = totals.compile_wall_s;
+  result.device_busy_s = totals.device_busy_s;
   result.total_s = stops_.elapsed_s();
   report();
-  result.scale_times(run_.criterion);
+  result.scale_times(criterion);
   return std::move(result);
 }
 
-bool Tuning::exhausted() const { return peers_ && peers_->in_blocks() ? peers_->blocks_over() : path_.exhausted(); }
+bool Tuning::exhausted() const { return peers && peers->in_blocks() ? peers->blocks_over() : path.exhausted(); }
 
 /// Cuts the search if its time is up; measurements in progress end by themselves.
 bool Tuning::search_is_over() {
-  if (run_.holds_finals() && stops_.cut_search()) {
-    compiles_.cancel_all();
-    devices_.compile_after_all();
-    benches_.cut();
-    if (peers_) peers_->forget();
-    problem_.restart();  // its kernels were being compiled too
+  if (holds_finals() && stops_.cut_search()) {
+    compiles.cancel_all();
+    devices.compile_after_all();
+    benches.cut();
+    if (peers) peers->forget();
+    setup.restart();  // its kernels were being compiled too
   }
   return stops_.search_cut() || exhausted();
 }
 
 bool Tuning::go_on_after_search() {
-  if (finals_.begun()) return false;
-  if (benches_.follow_drift(true)) return true;
-  const TrialPtr doubtful = outcomes_.take_doubtful();
-  if (!doubtful) return finals_.start();
-  if (claim(doubtful, "in full " + doubtful->record.key)) compiles_.start(doubtful);
+  if (finals.begun()) return false;
+  if (benches.follow_drift(true)) return true;
+  const TrialPtr doubtful = outcomes.take_doubtful();
+  if (!doubtful) return finals.start();
+  if (claim(doubtful, "in full " + doubtful->record.key)) compiles.start(doubtful);
   return true;
 }
 
 std::size_t Tuning::in_flight() const {
-  return compiles_.trials() + benches_.waiting() + finals_.compiled() + devices_.busy();
+  return compiles.trials() + benches.waiting() + finals.compiled() + devices.busy();
 }
 
 bool Tuning::waits_for_peers() const {
-  if (finals_.held_elsewhere()) return true;
-  return peers_ && (peers_->waiting() || (peers_->in_blocks() && !stops_.search_cut() && !peers_->blocks_over()));
+  if (finals.held_elsewhere()) return true;
+  return peers && (peers->waiting() || (peers->in_blocks() && !stops_.search_cut() && !peers->blocks_over()));
 }
 
 /// Compilers need not wait for a slow device unless the search does; the more jobs wait, the better their order.
 bool Tuning::room() const {
-  if (run_.alternates || path_.learns()) return in_flight() < run_.max_in_flight;
-  return compiles_.trials() < (compiles_.longest_first() ? 2 : 1) * run_.max_in_flight;
+  if (alternates || path.learns()) return in_flight() < max_in_flight;
+  return compiles.trials() < (compiles.longest_first() ? 2 : 1) * max_in_flight;
 }
 
 /// Starts everything that can start now.
 void Tuning::pump() {
-  while (!search_is_over() && benches_.may_compile() && room() && !stops_.stopping()) {
+  while (!search_is_over() && benches.may_compile() && room() && !stops_.stopping()) {
     const auto proposal = next_proposal();
     if (!proposal) break;
     consider(*proposal);
   }
-  if (compiles_.trials() == 0) benches_.begin_turn();
-  if (problem_.done() && (!run_.alternates || compiles_.trials() == 0)) {
-    benches_.give_work();
-    if (benches_.idle() && compiles_.trials() == 0 && finals_.compiled() > 0) finals_.hold();
+  if (compiles.trials() == 0) benches.begin_turn();
+  if (setup.done() && (!alternates || compiles.trials() == 0)) {
+    benches.give_work();
+    if (benches.idle() && compiles.trials() == 0 && finals.compiled() > 0) finals.hold();
   }
-  benches_.end_turn();
+  benches.end_turn();
 }
 
 std::optional<SearchPath::Proposal> Tuning::next_proposal() {
-  return peers_ && peers_->in_blocks() ? peers_->next() : path_.next();
+  return peers && peers->in_blocks() ? peers->next() : path.next();
 }
 
 void Tuning::consider(const SearchPath::Proposal& proposal) {
-  if (outcomes_.serve(proposal)) return;
-  const TrialPtr trial = run_.make_trial(proposal.index);
+  if (outcomes.serve(proposal)) return;
+  const TrialPtr trial = make_trial(proposal.index);
   trial->proposal = proposal;
   if (proposal.advised) trial->record.proposed_by = "advisor";
-  if ((peers_ && peers_->in_blocks()) || claim(trial, trial->record.key)) begin(trial);
+  if ((peers && peers->in_blocks()) || claim(trial, trial->record.key)) begin(trial);
 }
 
 /// Whether this process must do it.
-bool Tuning::claim(const TrialPtr& trial, const std::string& name) { return !peers_ || peers_->claim(trial, name); }
+bool Tuning::claim(const TrialPtr& trial, const std::string& name) { return !peers || peers->claim(trial, name); }
 
 void Tuning::begin(const TrialPtr& trial) {
   try {
-    trial->launch = run_.resolver.launch(trial->config);
-    if (const auto violation = run_.resolver.limit_violation(trial->launch, nullptr))
+    trial->launch = resolver.launch(trial->config);
+    if (const auto violation = resolver.limit_violation(trial->launch, nullptr))
       throw build::CandidateFailure(Outcome::rejected, *violation);
   } catch (const build::CandidateFailure& failure) {
     trial->record.outcome = failure.outcome();
     trial->record.stage = "space";
     trial->record.message = failure.what();
-    outcomes_.finish(*trial, "");
+    outcomes.finish(*trial, "");
     return;
   }
-  const auto failed = stored_.failed_compile(run_.resolver.artifact_keys(trial->request));
-  if (!failed) return compiles_.start(trial);
+  const auto failed = stored.failed_compile(resolver.artifact_keys(trial->request));
+  if (!failed) return compiles.start(trial);
   CompileAnswer answer;
   answer.outcome = failed->outcome, answer.message = failed->message, answer.cached = true;
-  run_.set_keys(trial->record, trial->config, failed->artifact_key);
+  set_keys(trial->record, trial->config, failed->artifact_key);
   take_compiled(trial, answer);
 }
 
 void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
   if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
-    return benches_.add_compiled(trial, answer.outcome == Outcome::ok);
-  fill_compiled(*trial, answer, run_.resolver, !run_.spec.steps.empty());
+    return benches.add_compiled(trial, answer.outcome == Outcome::ok);
+  fill_compiled(*trial, answer, resolver, !spec.steps.empty());
   if (trial->purpose == Trial::Purpose::finalist)
-    finals_.add(trial);
+    finals.add(trial);
   else if (trial->record.outcome == Outcome::ok)
-    benches_.add(trial);
+    benches.add(trial);
   else
-    outcomes_.finish(*trial, answer.log);
+    outcomes.finish(*trial, answer.log);
 }
 
 void Tuning::look_at_peers() {
-  keeper_.sync_for_peers();
-  std::vector<store::Record> news = peers_->news();
-  for (const store::Record& record : news) keeper_.learn(store::KeyDigest(record.key), record.unix_time_ms);
-  if (peers_->in_blocks()) outcomes_.race_best_of(news);
-  for (store::Record& record : news) stored_.add(std::move(record));
-  if (peers_->in_blocks() && !stops_.search_cut()) peers_->look_at_blocks();
-  peers_->look_at_trials();
-  finals_.look_at_peers();
+  keeper.sync_for_peers();
+  std::vector<store::Record> news = peers->news();
+  for (const store::Record& record : news) keeper.learn(store::KeyDigest(record.key), record.unix_time_ms);
+  if (peers->in_blocks()) outcomes.race_best_of(news);
+  for (store::Record& record : news) stored.add(std::move(record));
+  if (peers->in_blocks() && !stops_.search_cut()) peers->look_at_blocks();
+  peers->look_at_trials();
+  finals.look_at_peers();
 }
 
 /// Other processes wait for results that this process measured and could not store, until it gives them up; it must not
 /// wait for them in turn. Work of others without a known result is then done here, as if this were the only process.
 void Tuning::leave_peers() {
-  if (!keeper_.peers_lack_some() || !waits_for_peers() || in_flight() > 0) return;
-  if (peers_->leave()) look_at_peers();
+  if (!keeper.peers_lack_some() || !waits_for_peers() || in_flight() > 0) return;
+  if (peers->leave()) look_at_peers();
 }
 
 Progress Tuning::progress() {
-  RunResults& results = outcomes_.results();
+  RunResults& results = outcomes.results();
   Progress progress;
   progress.done = results.evaluated();
-  progress.total = run_.planned();
+  progress.total = planned();
   progress.from_store = results.result().from_store;
-  progress.compiling = compiles_.trials();
-  progress.waiting = benches_.waiting();
+  progress.compiling = compiles.trials();
+  progress.waiting = benches.waiting();
   progress.elapsed_s = stops_.elapsed_s();
-  progress.finals = finals_.begun();
+  progress.finals = finals.begun();
   progress.best = results.shown_best();
   if (const auto& config = results.result().default_config) progress.default_config = &*config;
   return progress;
@@ -374,7 +356,8 @@ Progress Tuning::progress() {
 
 TuneResult tune(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
                 const TuneServices& services, TuneObserver& observer) {
-  return Tuning(spec, problem, target, options, services, observer).go();
+  const std::int64_t start_ns = services.clock.now_ns();  // before the space is built
+  return Tuning(spec, problem, target, options, services, observer, start_ns).go();
 }
 
 std::uint64_t TuneResult::evaluated() const {
