@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/msgpack.hpp"
 #include "system/dynamic_library.hpp"
 
 namespace xtune::gpu {
@@ -81,34 +82,6 @@ std::string_view find_metadata(std::string_view image) {
   return {};
 }
 
-/// Refuses nesting that real metadata never has: the reader is recursive, and a damaged note may have millions of
-/// levels.
-class DepthCheck final : public nlohmann::json_sax<json> {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(std::int64_t) override { return true; }
-  bool number_unsigned(std::uint64_t) override { return true; }
-  bool number_float(double, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
-  bool binary(json::binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return ++depth_ < 32; }
-  bool key(std::string&) override { return true; }
-  bool end_object() override { return --depth_ >= 0; }
-  bool start_array(std::size_t) override { return ++depth_ < 32; }
-  bool end_array() override { return --depth_ >= 0; }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
-
- private:
-  int depth_ = 0;
-};
-
-json parse_metadata(std::string_view text) {
-  DepthCheck check;
-  if (!json::sax_parse(text.begin(), text.end(), &check, json::input_format_t::msgpack)) return nullptr;
-  return json::from_msgpack(text.begin(), text.end(), true, false);
-}
-
 std::optional<std::int64_t> number(const json& kernel, const char* key) {
   const auto field = kernel.find(key);
   if (field == kernel.end() || !field->is_number_integer()) return std::nullopt;
@@ -153,8 +126,8 @@ KernelMetadata read_kernel(const json& kernel) {
 }
 
 json metadata_of(std::string_view image) {
-  const std::string_view text = find_metadata(image);
-  return text.empty() ? json() : parse_metadata(text);
+  constexpr std::size_t deepest = 31;  // real metadata has few levels
+  return base::parse_msgpack(find_metadata(image), deepest).value_or(json());
 }
 
 constexpr std::uint32_t relocation_absolute = 3;   // R_AMDGPU_ABS64

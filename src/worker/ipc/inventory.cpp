@@ -38,13 +38,9 @@ void add_file_state(std::string& text, const std::string& path) {
 }
 
 std::vector<std::string> listed_folders(const char* variable) {
-  std::vector<std::string> folders;
   const char* const value = std::getenv(variable);
-  for (std::string_view rest = value ? value : ""; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0) folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  std::vector<std::string> folders = base::split(value ? value : "", ':');
+  std::erase(folders, "");
   return folders;
 }
 
@@ -86,38 +82,19 @@ bool is_kokkos(const std::string& backend) {
 
 /// The variables on which the result of a probe may depend: of drivers, compilers, HIP, Kokkos and xtune.
 void add_variables(std::string& text, const std::string& backend) {
-  const auto add = [&](const char* name) {
-    if (const char* value = std::getenv(name)) text += fmt::format("{}={}\n", name, value);
+  const auto add_all = [&](std::string_view names) {
+    for (const std::string& name : base::split(names, ' '))
+      if (const char* value = std::getenv(name.c_str())) text += fmt::format("{}={}\n", name, value);
   };
-  for (const char* name : {"CUDA_VISIBLE_DEVICES",
-                           "HIP_VISIBLE_DEVICES",
-                           "ROCR_VISIBLE_DEVICES",
-                           "GPU_DEVICE_ORDINAL",
-                           "CUDA_DEVICE_ORDER",
-                           "CUDA_HOME",
-                           "CUDA_PATH",
-                           "ROCM_PATH",
-                           "HIP_PATH",
-                           "HIP_DEVICE_LIB_PATH",
-                           "LD_LIBRARY_PATH",
-                           "LD_PRELOAD",
-                           "PATH",
-                           "VIRTUAL_ENV",
-                           "CONDA_PREFIX",
-                           "COMPILER_PATH",
-                           "GCC_EXEC_PREFIX",
-                           "LIBRARY_PATH",
-                           "XTUNE_HOST_CXX",
-                           "XTUNE_HIP_CXX",
-                           "XTUNE_HIP_LIBRARY",
-                           "XTUNE_EMULATED_ARCH",
-                           "XTUNE_LLVM_LIBRARY"})
-    add(name);
+  add_all(
+      "CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES GPU_DEVICE_ORDINAL CUDA_DEVICE_ORDER CUDA_HOME "
+      "CUDA_PATH ROCM_PATH HIP_PATH HIP_DEVICE_LIB_PATH LD_LIBRARY_PATH LD_PRELOAD PATH VIRTUAL_ENV CONDA_PREFIX "
+      "COMPILER_PATH GCC_EXEC_PREFIX LIBRARY_PATH XTUNE_HOST_CXX XTUNE_HIP_CXX XTUNE_HIP_LIBRARY XTUNE_EMULATED_ARCH "
+      "XTUNE_LLVM_LIBRARY");
   if (!is_kokkos(backend)) return;
-  for (const char* name :
-       {"Kokkos_DIR", "CMAKE_PREFIX_PATH", "CXXFLAGS", "LDFLAGS", "XTUNE_KOKKOS_CXX", "CUDA_ROOT",
-        "NVCC_WRAPPER_DEFAULT_COMPILER", "XTUNE_KOKKOS_SPACE", "KOKKOS_NUM_THREADS", "OMP_NUM_THREADS"})
-    add(name);
+  add_all(
+      "Kokkos_DIR CMAKE_PREFIX_PATH CXXFLAGS LDFLAGS XTUNE_KOKKOS_CXX CUDA_ROOT NVCC_WRAPPER_DEFAULT_COMPILER "
+      "XTUNE_KOKKOS_SPACE KOKKOS_NUM_THREADS OMP_NUM_THREADS");
   if (const char* root = std::getenv("Kokkos_ROOT"); root && *root)
     text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());
 }

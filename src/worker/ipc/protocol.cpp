@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/json_fields.hpp"
+#include "base/msgpack.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/build/keyed_files.hpp"
@@ -34,63 +35,10 @@ constexpr std::size_t deepest = 100;
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorKind::io, message); }
 
-// Builds the value with a limit on its depth. The library's from_msgpack recurses as deep as the input, and a megabyte
-// of nested arrays would overflow the driver's stack.
-class MessageBuilder final : public nlohmann::json_sax<Json> {
- public:
-  Json result;
-
-  bool null() override { return add(nullptr); }
-  bool boolean(bool value) override { return add(value); }
-  bool number_integer(number_integer_t value) override { return add(value); }
-  bool number_unsigned(number_unsigned_t value) override { return add(value); }
-  bool number_float(number_float_t value, const string_t&) override { return add(value); }
-  bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t& value) override { return add(std::move(value)); }
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(string_t& value) override {
-    key_ = std::move(value);
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
-
- private:
-  template <class Value>
-  bool add(Value&& value) {
-    place(std::forward<Value>(value));
-    return true;
-  }
-  template <class Value>
-  Json* place(Value&& value) {
-    if (open_.empty()) return &(result = std::forward<Value>(value));
-    Json& parent = *open_.back();
-    if (parent.is_object()) return &(parent[key_] = std::forward<Value>(value));
-    parent.push_back(std::forward<Value>(value));
-    return &parent.back();
-  }
-  bool open(Json value) {
-    if (open_.size() == deepest) return false;
-    open_.push_back(place(std::move(value)));
-    return true;
-  }
-  bool close() {
-    open_.pop_back();
-    return true;
-  }
-
-  std::vector<Json*> open_;
-  std::string key_;
-};
-
 Json decode_payload(std::string_view payload) {
-  MessageBuilder builder;
-  const auto* begin = reinterpret_cast<const std::uint8_t*>(payload.data());
-  if (!Json::sax_parse(begin, begin + payload.size(), &builder, Json::input_format_t::msgpack))
-    fail("a message of " + base::human_bytes(payload.size()) + " is not one MessagePack value");
-  return std::move(builder.result);
+  auto value = base::parse_msgpack(payload, deepest);
+  if (!value) fail("a message of " + base::human_bytes(payload.size()) + " is not one MessagePack value");
+  return std::move(*value);
 }
 
 // The payload's length from a header; 0xFFFFFFFF while it is incomplete.
