@@ -208,29 +208,35 @@ struct CUlaunchConfig {
        (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
         unsigned block_z, unsigned shared_bytes, CUstream, void** parameters, void** extra))
 
-/// Calls that a driver may lack, or has in several versions (driver.cpp). Their names are ours: some are macros in
-/// cuda.h.
-#define XTUNE_CUDA_OPTIONAL_CALLS(CALL)                                                                              \
-  CALL(event_elapsed_time, (float* ms, CUevent start, CUevent stop))                                                 \
-  CALL(device_get_uuid, (CUuuid*, CUdevice))                                                                         \
-  CALL(context_id, (CUcontext, unsigned long long* id))                                                              \
-  CALL(get_parameter_info, (CUfunction, std::size_t index, std::size_t * offset, std::size_t * size))                \
-  CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra))                       \
-  CALL(launch_cooperative, (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,         \
-                            unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream, void** parameters)) \
-  CALL(max_active_blocks, (int* count, CUfunction, int threads, std::size_t shared_bytes))                           \
-  CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*))                                         \
-  CALL(stream_begin_capture, (CUstream, CUstreamCaptureMode))                                                        \
-  CALL(stream_end_capture, (CUstream, CUgraph*))                                                                     \
-  CALL(graph_instantiate, (CUgraphExec*, CUgraph, unsigned long long flags))                                         \
-  CALL(graph_upload, (CUgraphExec, CUstream))                                                                        \
-  CALL(graph_launch, (CUgraphExec, CUstream))                                                                        \
-  CALL(graph_exec_destroy, (CUgraphExec))                                                                            \
-  CALL(graph_destroy, (CUgraph))                                                                                     \
-  CALL(encode_tensor_map,                                                                                            \
-       (CUtensorMap*, CUtensorMapDataType, unsigned rank, void* address, const std::uint64_t* extent,                \
-        const std::uint64_t* stride_bytes, const unsigned* box, const unsigned* element_strides,                     \
-        CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
+/// Calls that a driver may lack: CALL(name, parameters, symbols...), of which the first that it has is taken. The
+/// second version of cuEventElapsedTime also accepts events of other contexts, that of cuDeviceGetUuid returns the id
+/// of a part of a partitioned GPU (MIG). The names are ours: some are macros in cuda.h.
+#define XTUNE_CUDA_OPTIONAL_CALLS(CALL)                                                                             \
+  CALL(event_elapsed_time, (float* ms, CUevent start, CUevent stop), "cuEventElapsedTime_v2", "cuEventElapsedTime") \
+  CALL(device_get_uuid, (CUuuid*, CUdevice), "cuDeviceGetUuid_v2", "cuDeviceGetUuid")                               \
+  CALL(context_id, (CUcontext, unsigned long long* id), "cuCtxGetId")                                               \
+  CALL(get_parameter_info, (CUfunction, std::size_t index, std::size_t * offset, std::size_t * size),               \
+       "cuFuncGetParamInfo")                                                                                        \
+  CALL(launch_kernel_ex, (const CUlaunchConfig*, CUfunction, void** parameters, void** extra), "cuLaunchKernelEx")  \
+  CALL(launch_cooperative,                                                                                          \
+       (CUfunction, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
+        unsigned block_z, unsigned shared_bytes, CUstream, void** parameters),                                      \
+       "cuLaunchCooperativeKernel")                                                                                 \
+  CALL(max_active_blocks, (int* count, CUfunction, int threads, std::size_t shared_bytes),                          \
+       "cuOccupancyMaxActiveBlocksPerMultiprocessor")                                                               \
+  CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*), "cuOccupancyMaxActiveClusters")        \
+  CALL(stream_begin_capture, (CUstream, CUstreamCaptureMode), "cuStreamBeginCapture_v2")                            \
+  CALL(stream_end_capture, (CUstream, CUgraph*), "cuStreamEndCapture")                                              \
+  CALL(graph_instantiate, (CUgraphExec*, CUgraph, unsigned long long flags), "cuGraphInstantiateWithFlags")         \
+  CALL(graph_upload, (CUgraphExec, CUstream), "cuGraphUpload")                                                      \
+  CALL(graph_launch, (CUgraphExec, CUstream), "cuGraphLaunch")                                                      \
+  CALL(graph_exec_destroy, (CUgraphExec), "cuGraphExecDestroy")                                                     \
+  CALL(graph_destroy, (CUgraph), "cuGraphDestroy")                                                                  \
+  CALL(encode_tensor_map,                                                                                           \
+       (CUtensorMap*, CUtensorMapDataType, unsigned rank, void* address, const std::uint64_t* extent,               \
+        const std::uint64_t* stride_bytes, const unsigned* box, const unsigned* element_strides,                    \
+        CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill),                \
+       "cuTensorMapEncodeTiled")
 
 using nvrtcProgram = void*;
 

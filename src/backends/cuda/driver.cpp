@@ -34,24 +34,9 @@ Driver load_driver() {
 #define XTUNE_LOAD(name, parameters) driver.library.get(#name, driver.name);
   XTUNE_CUDA_DRIVER_CALLS(XTUNE_LOAD)
 #undef XTUNE_LOAD
-  // The second version also accepts events of other contexts.
-  find_any(driver.library, driver.event_elapsed_time, {"cuEventElapsedTime_v2", "cuEventElapsedTime"});
-  // The second version returns the id of a part of a partitioned GPU (MIG).
-  find_any(driver.library, driver.device_get_uuid, {"cuDeviceGetUuid_v2", "cuDeviceGetUuid"});
-  find_any(driver.library, driver.context_id, {"cuCtxGetId"});                                          // CUDA 12.0
-  find_any(driver.library, driver.get_parameter_info, {"cuFuncGetParamInfo"});                          // CUDA 12.4
-  find_any(driver.library, driver.launch_kernel_ex, {"cuLaunchKernelEx"});                              // CUDA 11.8
-  find_any(driver.library, driver.launch_cooperative, {"cuLaunchCooperativeKernel"});                   // CUDA 9.0
-  find_any(driver.library, driver.max_active_blocks, {"cuOccupancyMaxActiveBlocksPerMultiprocessor"});  // CUDA 6.5
-  find_any(driver.library, driver.max_active_clusters, {"cuOccupancyMaxActiveClusters"});               // CUDA 11.8
-  find_any(driver.library, driver.encode_tensor_map, {"cuTensorMapEncodeTiled"});                       // CUDA 12.0
-  find_any(driver.library, driver.stream_begin_capture, {"cuStreamBeginCapture_v2"});                   // CUDA 10.1
-  find_any(driver.library, driver.stream_end_capture, {"cuStreamEndCapture"});                          // CUDA 10.0
-  find_any(driver.library, driver.graph_instantiate, {"cuGraphInstantiateWithFlags"});                  // CUDA 11.4
-  find_any(driver.library, driver.graph_upload, {"cuGraphUpload"});                                     // CUDA 11.1
-  find_any(driver.library, driver.graph_launch, {"cuGraphLaunch"});                                     // CUDA 10.0
-  find_any(driver.library, driver.graph_exec_destroy, {"cuGraphExecDestroy"});                          // CUDA 10.0
-  find_any(driver.library, driver.graph_destroy, {"cuGraphDestroy"});                                   // CUDA 10.0
+#define XTUNE_FIND(name, parameters, ...) find_any(driver.library, driver.name, {__VA_ARGS__});
+  XTUNE_CUDA_OPTIONAL_CALLS(XTUNE_FIND)
+#undef XTUNE_FIND
   if (!driver.event_elapsed_time)
     throw Error(ErrorKind::unavailable,
                 "libcuda.so.1 has no cuEventElapsedTime: the NVIDIA driver is damaged or too old");

@@ -19,7 +19,7 @@ namespace xtune::cuda {
 /// The driver's entry points; one table for the process, never unloaded.
 struct Driver {
   system::DynamicLibrary library;
-#define XTUNE_DECLARE(name, parameters) CUresult(*name) parameters = nullptr;
+#define XTUNE_DECLARE(name, parameters, ...) CUresult(*name) parameters = nullptr;
   XTUNE_CUDA_DRIVER_CALLS(XTUNE_DECLARE)
   XTUNE_CUDA_OPTIONAL_CALLS(XTUNE_DECLARE)  // nullptr if the driver has none; never for the first of them
 #undef XTUNE_DECLARE

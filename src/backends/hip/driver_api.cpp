@@ -249,34 +249,9 @@ std::shared_ptr<backend::Runtime> make_runtime(std::function<build::Artifact(con
 
 namespace {
 
-using gpu::Status;
-
-/// Calls that are needed only for launches in an application.
-struct Calls {
-  hipError_t (*get_device)(int*) = nullptr;
-  hipError_t (*get_address_range)(hipDeviceptr_t*, std::size_t*, hipDeviceptr_t) = nullptr;
-  hipError_t (*stream_is_capturing)(hipStream_t, hipStreamCaptureStatus*) = nullptr;
-  hipError_t (*peek_at_last_error)() = nullptr;
-  hipError_t (*get_last_error)() = nullptr;
-};
-
-const Calls& calls() {
-  static const Calls table = [] {
-    Calls filled;
-    const system::DynamicLibrary& library = hip_calls().library;
-    library.get("hipGetDevice", filled.get_device);
-    library.get("hipMemGetAddressRange", filled.get_address_range);
-    library.get("hipStreamIsCapturing", filled.stream_is_capturing);
-    library.get("hipPeekAtLastError", filled.peek_at_last_error);
-    library.get("hipGetLastError", filled.get_last_error);
-    return filled;
-  }();
-  return table;
-}
-
 int device_index() {
   int index = 0;
-  return calls().get_device(&index) == hipSuccess ? index : -1;
+  return hip_calls().hipGetDevice(&index) == hipSuccess ? index : -1;
 }
 
 std::uintptr_t current() { return static_cast<std::uintptr_t>(device_index() + 1); }
@@ -291,7 +266,7 @@ Status launch(void* function, const device::Launch& l, void* stream, void** para
 
 Status is_capturing(void* stream, bool* capturing) {
   hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
-  const hipError_t result = calls().stream_is_capturing(static_cast<hipStream_t>(stream), &status);
+  const hipError_t result = hip_calls().hipStreamIsCapturing(static_cast<hipStream_t>(stream), &status);
   *capturing = status != hipStreamCaptureStatusNone;
   return result;
 }
@@ -301,10 +276,10 @@ std::optional<std::size_t> bytes_behind(const void* address) {
   hipDeviceptr_t base = nullptr;
   std::size_t size = 0;
   auto* const at = const_cast<void*>(address);
-  const bool clean = calls().peek_at_last_error() == hipSuccess;
-  if (calls().get_address_range(&base, &size, at) == hipSuccess)
+  const bool clean = hip_calls().hipPeekAtLastError() == hipSuccess;
+  if (hip_calls().hipMemGetAddressRange(&base, &size, at) == hipSuccess)
     return size - static_cast<std::size_t>(static_cast<char*>(at) - static_cast<char*>(base));
-  if (clean) static_cast<void>(calls().get_last_error());  // the application must not see an error of this query
+  if (clean) static_cast<void>(hip_calls().hipGetLastError());  // the application must not see an error of this query
   return std::nullopt;
 }
 
@@ -325,7 +300,6 @@ std::optional<std::size_t> accessible_bytes(const void* address) {
 
 std::shared_ptr<backend::Runtime> make_runtime(std::function<build::Artifact(const device::DeviceInfo&)> timing_code) {
   initialise(hip_calls());
-  calls();
   gpu::ContextApi context;
   context.current = current;
   context.adopt = adopt;

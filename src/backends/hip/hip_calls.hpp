@@ -53,16 +53,21 @@
                                hipStream_t, void**, void**))
 
 /// Calls that an old runtime may lack. On the NVIDIA platform CUDA's calls take their place.
-#define XTUNE_HIP_OPTIONAL_CALLS(CALL)                                                              \
-  CALL(hipStreamBeginCapture, (hipStream_t, hipStreamCaptureMode))                                  \
-  CALL(hipStreamEndCapture, (hipStream_t, hipGraph_t*))                                             \
-  CALL(hipGraphInstantiate, (hipGraphExec_t*, hipGraph_t, hipGraphNode_t*, char*, std::size_t))     \
-  CALL(hipGraphLaunch, (hipGraphExec_t, hipStream_t))                                               \
-  CALL(hipGraphExecDestroy, (hipGraphExec_t))                                                       \
-  CALL(hipGraphDestroy, (hipGraph_t))                                                               \
-  CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int*, hipFunction_t, int, std::size_t)) \
-  CALL(hipModuleLaunchCooperativeKernel,                                                            \
-       (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**))
+#define XTUNE_HIP_OPTIONAL_CALLS(CALL)                                                                             \
+  CALL(hipStreamBeginCapture, (hipStream_t, hipStreamCaptureMode))                                                 \
+  CALL(hipStreamEndCapture, (hipStream_t, hipGraph_t*))                                                            \
+  CALL(hipGraphInstantiate, (hipGraphExec_t*, hipGraph_t, hipGraphNode_t*, char*, std::size_t))                    \
+  CALL(hipGraphLaunch, (hipGraphExec_t, hipStream_t))                                                              \
+  CALL(hipGraphExecDestroy, (hipGraphExec_t))                                                                      \
+  CALL(hipGraphDestroy, (hipGraph_t))                                                                              \
+  CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int*, hipFunction_t, int, std::size_t))                \
+  CALL(hipModuleLaunchCooperativeKernel,                                                                           \
+       (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**)) \
+  CALL(hipGetDevice, (int*))                                                                                       \
+  CALL(hipMemGetAddressRange, (hipDeviceptr_t*, std::size_t*, hipDeviceptr_t))                                     \
+  CALL(hipStreamIsCapturing, (hipStream_t, hipStreamCaptureStatus*))                                               \
+  CALL(hipPeekAtLastError, ())                                                                                     \
+  CALL(hipGetLastError, ())
 
 namespace xtune::hip {
 
