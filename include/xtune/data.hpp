@@ -43,11 +43,12 @@ class Data {
 
   /// Filled by Fill::automatic: small random numbers that suit the type.
   Data() = default;
-  /// Filled by a rule.
-  Data(Fill fill) : fill_(fill) {}  // NOLINT(google-explicit-constructor)
+  /// Filled by a rule, with its numbers: each a number, or an expression over problem and device, in which the name of
+  /// another buffer stands for its number of elements. Data(Fill::offsets, {"columns"}).
+  Data(Fill fill, const std::vector<Value>& numbers = {});  // NOLINT(google-explicit-constructor)
   /// Uniform random integers of [first, end), such as the indices of another argument's rows: each a number, or an
   /// expression over problem and device. integers(0, "ROWS").
-  static Data integers(const Value& first, const Value& end);
+  static Data integers(const Value& first, const Value& end) { return {Fill::integers, {first, end}}; }
   /// A copy of host elements.
   template <class T>
   Data(const std::vector<T>& values) : Data(copy(dtype_of<T>(), values)) {}  // NOLINT(google-explicit-constructor)
@@ -79,16 +80,15 @@ class Data {
     device,    ///< device memory
     generator  ///< a function
   };
-  Kind kind() const noexcept { return kind_; }  ///< where the contents come from
-  Fill fill() const noexcept { return fill_; }  ///< fill: the rule
-  /// fill: first and end of random integers, instead of the rule; empty: none.
-  const std::vector<std::string>& integer_range() const noexcept { return integers_; }
-  std::optional<DType> dtype() const noexcept { return dtype_; }         ///< host: type of the elements
-  std::span<const std::byte> host() const noexcept;                      ///< host: the elements
-  const std::filesystem::path& path() const noexcept { return path_; }   ///< file: its path
-  const void* pointer() const noexcept { return pointer_; }              ///< device: the pointer
-  std::size_t pointer_bytes() const noexcept { return pointer_bytes_; }  ///< device: size in bytes
-  const Generator& generator() const noexcept { return generator_; }     ///< generator: the function
+  Kind kind() const noexcept { return kind_; }                                   ///< where the contents come from
+  Fill fill() const noexcept { return fill_; }                                   ///< fill: the rule
+  const std::vector<std::string>& numbers() const noexcept { return numbers_; }  ///< fill: the numbers of the rule
+  std::optional<DType> dtype() const noexcept { return dtype_; }                 ///< host: type of the elements
+  std::span<const std::byte> host() const noexcept;                              ///< host: the elements
+  const std::filesystem::path& path() const noexcept { return path_; }           ///< file: its path
+  const void* pointer() const noexcept { return pointer_; }                      ///< device: the pointer
+  std::size_t pointer_bytes() const noexcept { return pointer_bytes_; }          ///< device: size in bytes
+  const Generator& generator() const noexcept { return generator_; }             ///< generator: the function
 
  private:
   template <class T>
@@ -103,7 +103,7 @@ class Data {
   }
   Kind kind_ = Kind::fill;
   Fill fill_ = Fill::automatic;
-  std::vector<std::string> integers_;
+  std::vector<std::string> numbers_;
   std::optional<DType> dtype_;
   std::shared_ptr<const std::vector<std::byte>> host_;
   std::filesystem::path path_;

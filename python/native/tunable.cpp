@@ -86,15 +86,22 @@ Data generated_by(py::object function) {
   });
 }
 
-Data filled_by(const std::string& word) {
+Data filled_by(const std::string& word, const std::vector<Formula>& numbers) {
   const std::map<std::string, Fill> fills{
-      {"auto", Fill::automatic}, {"integer", Fill::integer}, {"uniform", Fill::uniform}, {"normal", Fill::normal},
-      {"randn", Fill::randn},    {"zero", Fill::zero},       {"one", Fill::one},         {"range", Fill::range}};
+      {"auto", Fill::automatic},   {"integer", Fill::integer}, {"uniform", Fill::uniform},
+      {"normal", Fill::normal},    {"randn", Fill::randn},     {"zero", Fill::zero},
+      {"one", Fill::one},          {"range", Fill::range},     {"sorted", Fill::sorted},
+      {"one_hot", Fill::one_hot},  {"offsets", Fill::offsets}, {"permutation", Fill::permutation},
+      {"integers", Fill::integers}};
   const auto found = fills.find(word);
   if (found == fills.end())
     throw Error(ErrorKind::invalid_argument,
-                "fill '" + word + "' is unknown: use auto, integer, uniform, normal, zero, one or range");
-  return found->second;
+                "fill '" + word +
+                    "' is unknown: use auto, integer, uniform, normal, zero, one, range, sorted, permutation, one_hot, "
+                    "integers or offsets");
+  std::vector<Value> values;
+  for (const Formula& number : numbers) values.emplace_back(number.text());
+  return {found->second, values};
 }
 
 /// function(problem, config) -> milliseconds
@@ -198,10 +205,8 @@ void define_arguments(py::class_<Tunable>& type) {
            })
       .def("data_generate", [](Tunable& t, const std::string& name,
                                py::object function) { t.data(name, generated_by(std::move(function))); })
-      .def("data_fill",
-           [](Tunable& t, const std::string& name, const std::string& word) { t.data(name, filled_by(word)); })
-      .def("data_integers", [](Tunable& t, const std::string& name, const Formula& first,
-                               const Formula& end) { t.data(name, Data::integers(first.text(), end.text())); })
+      .def("data_fill", [](Tunable& t, const std::string& name, const std::string& word,
+                           const std::vector<Formula>& numbers) { t.data(name, filled_by(word, numbers)); })
       .def(
           "tensor_map",
           [](Tunable& t, const std::string& name, const std::string& of, Formulas box, Formula swizzle, Formulas shape,

@@ -138,9 +138,11 @@ class In(_Buffer):
     data: an array of NumPy, PyTorch, CuPy, Numba or JAX, which gives dtype, shape and contents; a function of the
     problem (a dict), or of any of `problem`, `name`, `dtype` ("f32"), `shape` and `seed` by their names, that returns
     such contents; the path of a .npy file (os.PathLike); or how to fill it: "auto",
-    "integer", "uniform", "normal", "zero", "one" or "range", or {"integers": (first, end)} for random integers, such
-    as indices, that are at least first and below end, each a number or an expression over the problem. None: "auto",
-    small random numbers.
+    "integer", "uniform", "normal", "zero", "one", "range", "sorted", "permutation" or "one_hot", or a word with its
+    numbers: {"integers": (first, end)} for random integers that are at least first and below end, such as indices,
+    {"sorted": (first, end)} for these in ascending order, {"offsets": end} for where the rows of a sparse matrix begin,
+    {"one_hot": count} for several ones in a row. A number may be an expression over the problem and the names of other
+    buffers, which stand for their number of elements. None: "auto", small random numbers.
     dtype: "f32", numpy.float32, torch.bfloat16; needed without an array.
     shape: extents as numbers or expressions over the problem, ("M", "N"); without it the array's own, as numbers. With
     expressions, one tuned kernel serves arrays of every size.
@@ -683,11 +685,12 @@ class Tunable:
         dtype: of what a function returns; needed for a spec from a file. Contents on a GPU are read when a run begins.
         """
         if isinstance(data, str):
-            self._native.data_fill(name, _checks.require(f"the data of '{name}'", data, str))
+            self._native.data_fill(name, _checks.require(f"the data of '{name}'", data, str), [])
         elif isinstance(data, dict):
-            if set(data) != {"integers"} or len(data["integers"]) != 2:
+            if len(data) != 1:
                 raise InvalidArgumentError(f"the data of '{name}': expected {{'integers': (first, end)}}, got {data!r}")
-            self._native.data_integers(name, *data["integers"])
+            [(word, numbers)] = data.items()
+            self._native.data_fill(name, word, list(numbers) if isinstance(numbers, (list, tuple)) else [numbers])
         elif isinstance(data, os.PathLike):
             self._native.data_file(name, os.fspath(data))
         elif is_array(data):

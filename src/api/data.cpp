@@ -23,10 +23,8 @@ const HostArray& find(const std::vector<HostArray>& arrays, std::string_view nam
 
 }  // namespace
 
-Data Data::integers(const Value& first, const Value& end) {
-  Data data;
-  data.integers_ = {to_text(first), to_text(end)};
-  return data;
+Data::Data(Fill fill, const std::vector<Value>& numbers) : fill_(fill) {
+  for (const Value& number : numbers) numbers_.push_back(to_text(number));
 }
 
 Data Data::bytes(DType dtype, std::span<const std::byte> elements) {

@@ -327,8 +327,9 @@ Entries buffer(const std::string& name, DType dtype, const Shape& shape, const c
 }
 
 std::string fill_text(const Data& data) {
-  if (data.integer_range().empty()) return spec::toml_string(spec::fill_words.of(data.fill()));
-  return "{ integers = " + toml_array({data.integer_range().begin(), data.integer_range().end()}) + " }";
+  const std::string word = spec::fill_words.of(data.fill());
+  if (data.numbers().empty()) return spec::toml_string(word);
+  return "{ " + word + " = " + toml_array({data.numbers().begin(), data.numbers().end()}) + " }";
 }
 
 std::string reference_source(detail::TunableState& state, const ReferenceKernel& details) {

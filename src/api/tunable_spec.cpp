@@ -1,5 +1,6 @@
 // The spec file that is equivalent to a spec built in code, so that both have the same reader and messages.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -86,9 +87,7 @@ std::string describe(const std::string& argument, const Data& data) {
     case Data::Kind::file:
       return argument + ": " + data.path().string();
     case Data::Kind::fill:
-      if (!data.integer_range().empty())
-        return argument + ": integers from " + data.integer_range()[0] + " to below " + data.integer_range()[1];
-      return argument + ": fill " + spec::fill_words.of(data.fill());
+      return fmt::format("{}: fill {} {}", argument, spec::fill_words.of(data.fill()), fmt::join(data.numbers(), " "));
     case Data::Kind::generator:
       return argument + ": made by code";
   }
@@ -261,8 +260,8 @@ spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
     spec::ArgSpec& arg = input_named(spec, argument);
     if (data.kind() == Data::Kind::fill) {
       arg.fill = data.fill();
-      arg.integers.clear();
-      for (const std::string& text : data.integer_range()) arg.integers.push_back({text, arg.at});
+      arg.numbers.clear();
+      for (const std::string& text : data.numbers()) arg.numbers.push_back({text, arg.at});
       arg.file.clear();
     } else {
       arg.in_code = true;

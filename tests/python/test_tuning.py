@@ -373,9 +373,39 @@ class Definitions(unittest.TestCase):
         )
         self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
         self.assertEqual(set(seen), {5, 6, 7, 8})
-        for wrong in ({"integers": (5,)}, {"integer": (5, 6)}, {}):
+        for wrong in ({"integers": (5, 9), "sorted": (5, 9)}, {}):
             with self.assertRaisesRegex(xtune.InvalidArgumentError, "the data of 'rows': expected .*integers"):
                 tunable.data("rows", wrong)
+
+    def test_a_reference_gets_the_offsets_of_a_sparse_matrix(self):
+        seen = {}
+
+        def reference(begins, hot):
+            seen.update(begins=begins.tolist(), hot=hot.sum(axis=1).tolist())
+            return begins[1:] - begins[:-1]
+
+        source = """extern "C" __global__ void k(const int* begins, const float* values, const unsigned char* hot, int* y) {
+  y[threadIdx.x] = begins[threadIdx.x + 1] - begins[threadIdx.x];
+}"""
+        tunable = xtune.Tunable(
+            "k",
+            source,
+            params={"P": [1]},
+            grid=1,
+            block=64,
+            measure=QUICK,
+            args={
+                "begins": xtune.In({"offsets": "values"}, "i32", 65),
+                "values": xtune.In("normal", "f32", 300),
+                "hot": xtune.In({"one_hot": 2}, "u8", (16, 8)),
+                "y": xtune.Out(dtype="i32", shape=64),
+            },
+            reference=reference,
+        )
+        self.assertEqual(xtune.tune(tunable, **HOST).counts, {"ok": 1})
+        self.assertEqual((seen["begins"][0], seen["begins"][-1]), (0, 300))
+        self.assertEqual(seen["begins"], sorted(seen["begins"]))
+        self.assertEqual(seen["hot"], [2] * 16)
 
     def test_generators_see_their_buffer(self):
         seen = []

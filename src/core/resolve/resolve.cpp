@@ -247,44 +247,49 @@ std::vector<std::byte> encoded_value(const spec::ArgSpec& argument, const space:
   return {encoded->bytes.begin(), encoded->bytes.begin() + static_cast<std::ptrdiff_t>(encoded->size)};
 }
 
-std::vector<std::int64_t> integer_range(const spec::ArgSpec& argument, const space::Lookup& names) {
-  std::vector<std::int64_t> range;
-  for (const spec::Text& text : argument.integers) range.push_back(spec::evaluate_integer(text, names));
-  const auto text_of = [&](std::size_t end) {
-    return text_and_value(argument.integers[end].text, std::to_string(range[end]));
-  };
-  if (range[0] >= range[1])
-    fail_at(argument.integers[1].at, fmt::format("argument '{}': no integer is at least {} and below {}", argument.name,
-                                                 text_of(0), text_of(1)));
-  for (const std::size_t end : {0, 1})
-    if (const std::int64_t value = range[end] - static_cast<std::int64_t>(end);
-        !encode_scalar(argument.dtype, Value(value)))
-      fail_at(argument.integers[end].at,
-              fmt::format("argument '{}': {} does not fit {}", argument.name,
-                          end == 0 ? text_of(0) : fmt::format("{} (below {})", value, text_of(1)),
-                          to_string(argument.dtype)));
-  return range;
-}
-
-/// An argument whose texts name no parameters.
-validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const space::Lookup& names,
-                                   std::uint64_t limit_bytes) {
-  validate::ArgumentLayout layout{
-      argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, spec::to_string(argument.at)};
+std::vector<std::uint64_t> shape_of(const spec::ArgSpec& argument, const space::Lookup& names) {
+  std::vector<std::uint64_t> shape;
   for (const spec::Text& text : argument.shape) {
     const std::int64_t extent = spec::evaluate_integer(text, names);
     if (extent <= 0)
       fail_at(text.at,
               fmt::format("argument '{}': its extent {} = {} must be at least 1", argument.name, text.text, extent));
-    layout.shape.push_back(static_cast<std::uint64_t>(extent));
+    shape.push_back(static_cast<std::uint64_t>(extent));
   }
+  return shape;
+}
+
+/// Those of a fill, in which the name of a buffer stands for its number of elements.
+std::vector<std::int64_t> numbers_of(const spec::ArgSpec& argument, const std::vector<spec::ArgSpec>& arguments,
+                                     const space::Lookup& names) {
+  Bindings sizes;
+  const space::Lookup sizes_too = [&](std::string_view name) -> const Value* {
+    const Value* const known = names(name);
+    const spec::ArgSpec* const buffer = known ? nullptr : base::find_named(arguments, name);
+    if (!buffer) return known;
+    validate::ArgumentLayout layout;
+    layout.shape = shape_of(*buffer, names);
+    return &(sizes[buffer->name] = static_cast<std::int64_t>(layout.elements()));
+  };
+  std::vector<std::int64_t> numbers;
+  for (const spec::Text& text : argument.numbers) numbers.push_back(spec::evaluate_integer(text, sizes_too));
+  return numbers;
+}
+
+/// An argument whose texts name no parameters.
+validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const std::vector<spec::ArgSpec>& arguments,
+                                   const space::Lookup& names, std::uint64_t limit_bytes) {
+  validate::ArgumentLayout layout{
+      argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, spec::to_string(argument.at)};
+  layout.shape = shape_of(argument, names);
   if (argument.value) layout.value = encoded_value(argument, names);
-  if (!argument.integers.empty()) layout.integers = integer_range(argument, names);
+  layout.numbers = numbers_of(argument, arguments, names);
   try {
     validate::layout_bytes(layout, limit_bytes);
-    validate::check_input_file(layout);
+    validate::check_contents(layout);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::invalid_argument) fail_at(argument.at, error.what());
+    if (error.kind() == ErrorKind::invalid_argument)
+      fail_at(argument.numbers.empty() ? argument.at : argument.numbers.back().at, error.what());
     throw Error(error.kind(), layout.at + ": " + error.what());
   }
   return layout;
@@ -297,7 +302,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t l
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const spec::ArgSpec& argument : state_->args)
     if (argument.kind == spec::ArgKind::buffer && argument.role != spec::ArgRole::scratch)
-      result.push_back(layout_of(argument, names, limit_bytes));
+      result.push_back(layout_of(argument, state_->spec.args, names, limit_bytes));
   return result;
 }
 
@@ -305,7 +310,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::constants(std::uint64_t
   std::vector<validate::ArgumentLayout> result;
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const ArgumentText& variable : state_->variables)
-    result.push_back(layout_of(*variable.argument, names, limit_bytes));
+    result.push_back(layout_of(*variable.argument, state_->spec.args, names, limit_bytes));
   return result;
 }
 

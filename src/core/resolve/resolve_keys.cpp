@@ -59,6 +59,13 @@ std::string hex_text(const std::vector<std::byte>& bytes) {
   return text;
 }
 
+/// "normal", "integers 0 1000".
+std::string fill_text(const validate::ArgumentLayout& layout) {
+  std::string text = spec::fill_words.of(layout.fill);
+  for (const std::int64_t number : layout.numbers) text += " " + std::to_string(number);
+  return text;
+}
+
 /// Includes each buffer's position among all arguments, which determines the positions of the scalars.
 std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
                          const std::vector<validate::ArgumentLayout>& layouts, build::KeyedFiles& files) {
@@ -72,9 +79,7 @@ std::string buffers_text(const std::vector<spec::ArgSpec>& arguments,
                                 validate::describe(layout.dtype, layout.shape),
                                 !layout.value.empty()  ? "value " + hex_text(layout.value)
                                 : !layout.file.empty() ? short_file_digest(layout.file, files)
-                                : !layout.integers.empty()
-                                    ? fmt::format("integers {} {}", layout.integers[0], layout.integers[1])
-                                    : spec::fill_words.of(layout.fill)));
+                                                       : fill_text(layout)));
   return build::canonical_list(items);
 }
 

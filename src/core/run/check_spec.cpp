@@ -147,7 +147,7 @@ void check_reference_file(const spec::Spec& spec, const std::vector<validate::Ar
     if (output.role == spec::ArgRole::in || (!reference.output.empty() && output.name != reference.output)) continue;
     output.file = reference.file;
     try {
-      validate::check_input_file(output);
+      validate::check_contents(output);
     } catch (const Error& error) {
       throw spec::spec_error(spec, reference.at, error.what());
     }

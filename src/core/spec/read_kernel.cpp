@@ -221,30 +221,24 @@ void read_shape(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
     reader.fail(shape->at, "shape: expected 1 to 8 dimensions, got " + std::to_string(arg.shape.size()));
 }
 
-/// fill = { integers = [0, "ROWS"] }
-void read_integers(const Reader& reader, const TomlNode& fill, ArgSpec& arg) {
-  reader.check_keys(fill, "fill", {"integers"});
-  const TomlNode* const integers = fill.find("integers");
-  if (integers == nullptr) reader.fail(fill.at, "fill: expected a word or { integers = [first, end] }");
-  arg.integers = reader.expressions(*integers, "integers");
-  if (arg.integers.size() != 2)
-    reader.fail(integers->at, "integers: expected the first integer and the one after the last, such as [0, 10], got " +
-                                  std::to_string(arg.integers.size()) + " values");
-  for (const Bindings& problem : reader.spec.cases)
-    if (const DType type = dtype_of(arg, problem); is_floating(type) || type == DType::boolean)
-      reader.fail(integers->key_at, "integers: '" + arg.name + "' is " + to_string(type) +
-                                        ", and only an integer type has such a fill (fill = \"integer\" fills every "
-                                        "type with small integers)");
+/// fill = "sorted", or a word with its numbers: fill = { integers = [0, "ROWS"] }, fill = { offsets = "NNZ" }
+void read_fill(const Reader& reader, const TomlNode& fill, ArgSpec& arg) {
+  if (!fill.is_table()) return static_cast<void>(arg.fill = reader.word(fill, "fill", fill_words));
+  reader.check_keys(fill, "fill", {"integers", "sorted", "offsets", "one_hot"});
+  if (fill.entries.size() != 1) reader.fail(fill.at, "fill: expected a word or { integers = [first, end] }");
+  const auto& [word, numbers] = fill.entries.front();
+  arg.fill = *fill_words.find(word);
+  if (numbers.is_array())
+    arg.numbers = reader.expressions(numbers, word);
+  else
+    arg.numbers.push_back(reader.expression(numbers, word));
 }
 
 void read_contents(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const TomlNode* const fill = item.find("fill");
   const TomlNode* const file = item.find("file");
   if (fill != nullptr && file != nullptr) reader.fail(file->key_at, "fill and file exclude each other");
-  if (fill != nullptr && fill->is_table())
-    read_integers(reader, *fill, arg);
-  else if (fill != nullptr)
-    arg.fill = reader.word(*fill, "fill", fill_words);
+  if (fill != nullptr) read_fill(reader, *fill, arg);
   if (file == nullptr) return;
   if (arg.role == ArgRole::out)
     reader.fail(file->key_at,

@@ -28,6 +28,9 @@ class ExpressionChecker {
     problem_and_device_ = problem_;
     problem_and_device_.insert(problem_and_device_.end(), device::device_fact_names().begin(),
                                device::device_fact_names().end());
+    problem_device_and_buffers_ = problem_and_device_;
+    for (const ArgSpec& arg : spec_.args)
+      if (has_elements(arg.kind) && arg.role != ArgRole::scratch) problem_device_and_buffers_.push_back(arg.name);
     for (const space::Parameter& parameter : spec_.parameters) parameters_.push_back(parameter.name);
     all_ = problem_and_device_;
     all_.insert(all_.end(), parameters_.begin(), parameters_.end());
@@ -49,7 +52,7 @@ class ExpressionChecker {
     for (const ArgSpec& arg : spec_.args) {
       const bool is_scratch = arg.role == ArgRole::scratch;
       for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
-      for (const Text& text : arg.integers) check(text, problem_and_device_, "a range of integers");
+      for (const Text& text : arg.numbers) check(text, problem_device_and_buffers_, "a number of a fill");
       if (arg.value) check(*arg.value, arg.kind == ArgKind::constant ? problem_and_device_ : all_, "a value");
       if (arg.symbol) check_template(*arg.symbol);
       if (arg.map) check_tensor_map(*arg.map);
@@ -210,7 +213,7 @@ class ExpressionChecker {
 
   const Document& document_;
   const Spec& spec_;
-  Names problem_, problem_and_device_, parameters_, all_, with_time_;
+  Names problem_, problem_and_device_, problem_device_and_buffers_, parameters_, all_, with_time_;
 };
 
 // Measuring energy and comparing bits take additional launches, so this is done only if a goal uses it.

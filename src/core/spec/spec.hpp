@@ -98,7 +98,8 @@ constexpr bool is_output(ArgRole role) noexcept { return role == ArgRole::out ||
 inline constexpr auto kind_words = base::enum_words<ArgKind>("buffer", "scalar", "constant", "tensor_map");
 inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout", "scratch");
 inline constexpr auto fill_words =
-    base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range");
+    base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range", "sorted",
+                           "permutation", "one_hot", "integers", "offsets");
 
 /// How a kernel reads a buffer through a tensor map. Expressions over problem, device and parameters, dimensions in the
 /// order of the shape.
@@ -123,9 +124,9 @@ struct ArgSpec {
       dtype_text;               ///< where the problem decides on the type: a template text; dtype is the first case's
   std::vector<Text> shape;      ///< buffers, constants: expressions over problem and device, of scratch also parameters
   Fill fill = Fill::automatic;  ///< scratch: zero where every launch is to find zeros
-  std::vector<Text> integers{};  ///< instead of fill: the first of the random integers, and the one after the last
-  std::filesystem::path file;    ///< absolute .npy, instead of fill
-  bool in_code = false;          ///< the application's data, which only a run writes to a file
+  std::vector<Text> numbers{};  ///< of the fill: over problem, device and buffers, which stand for their elements
+  std::filesystem::path file;   ///< absolute .npy, instead of fill
+  bool in_code = false;         ///< the application's data, which only a run writes to a file
   /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one
   /// element, an expression over problem and device.
   std::optional<Text> value;

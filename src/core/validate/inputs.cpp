@@ -2,10 +2,13 @@
 #include "core/validate/inputs.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
 
 #include "base/random.hpp"
@@ -60,13 +63,19 @@ std::uint64_t gapless(DType type) {
   return bits < 64 ? std::uint64_t{1} << bits : 0;
 }
 
-void fill_range(DType type, std::span<std::byte> data) {
+bool represents(DType type, std::int64_t value) {
   const std::uint64_t count = gapless(type);
-  const std::size_t size = size_of(type);
-  system::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i)
-      spec::encode(type, static_cast<std::int64_t>(count ? i % count : i), data.data() + i * size);
-  });
+  if (value < 0 && (is_unsigned(type) || type == DType::boolean)) return false;
+  return count == 0 || static_cast<std::uint64_t>(value < 0 ? -(value + 1) : value) < count;
+}
+
+/// Lemire's multiply-shift again, with 64 bits: below a bound of at most 2^64.
+std::uint64_t scaled(std::uint64_t hash, uint128 bound) { return static_cast<std::uint64_t>((hash * bound) >> 64); }
+
+/// Integers as bits, since u64 has more than encode() takes.
+void store(DType type, std::uint64_t integer, std::byte* element) {
+  if (spec::is_floating(type)) return spec::encode(type, static_cast<std::int64_t>(integer), element);
+  std::memcpy(element, &integer, size_of(type));
 }
 
 template <class Make>
@@ -80,23 +89,94 @@ void fill_each(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::
   });
 }
 
-void fill_whole_range(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
+/// The integers of a fill: its numbers, else all that the type represents without a gap.
+struct Range {
+  std::uint64_t first;
+  uint128 length;
+};
+Range range_of(const ArgumentLayout& layout) {
+  if (layout.numbers.size() == 2) {
+    const auto first = static_cast<std::uint64_t>(layout.numbers[0]);
+    return {first, static_cast<std::uint64_t>(layout.numbers[1]) - first};
+  }
+  const bool bits = is_unsigned(layout.dtype) || layout.dtype == DType::boolean;
+  const uint128 length = uint128{1} << (layout.dtype == DType::boolean ? 1 : 8 * size_of(layout.dtype));
+  return {bits ? 0 : 0 - static_cast<std::uint64_t>(length / 2), length};
+}
+
+/// The last dimension, with a hash for each element.
+struct Row {
+  std::byte* data;
+  std::uint64_t length;
+  std::uint64_t stream;
+  DType type;
+
+  std::uint64_t hash(std::uint64_t i) const { return base::mix64(stream + i); }
+  std::byte* at(std::uint64_t i) const { return data + i * size_of(type); }
+  void put(std::uint64_t i, std::uint64_t integer) const { store(type, integer, at(i)); }
+};
+
+void sort(const Row& row, const ArgumentLayout& layout) {
+  const auto length = static_cast<double>(row.length);
+  const bool floats = spec::is_floating(row.type) && layout.numbers.empty();
+  const Range range = range_of(layout);
+  for (std::uint64_t i = 0; i < row.length; ++i) {
+    if (floats) {
+      spec::encode(row.type, 2 * ((static_cast<double>(i) + open_unit(row.hash(i))) / length) - 1, row.at(i));
+      continue;
+    }
+    // Products of 2^64 and an index of up to 2^63 fit.
+    const uint128 begin = range.length * i / row.length, end = range.length * (i + 1) / row.length;
+    row.put(i, range.first + static_cast<std::uint64_t>(begin) + scaled(row.hash(i), end - begin));
+  }
+}
+
+void permute(const Row& row) {
+  std::vector<std::uint64_t> order(row.length);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::uint64_t i = row.length; i-- > 1;) std::swap(order[i], order[scaled(row.hash(i), i + 1)]);
+  for (std::uint64_t i = 0; i < row.length; ++i) row.put(i, order[i]);
+}
+
+void mark(const Row& row, std::uint64_t ones) {
+  for (std::uint64_t i = 0; i < row.length; ++i) {
+    const bool one = scaled(row.hash(i), row.length - i) < ones;
+    ones -= one;
+    row.put(i, one);
+  }
+}
+
+/// The differences of sorted uniform numbers are those of sums of exponential ones (Devroye 1986, chapter V.2).
+void offset(const Row& row, std::int64_t end) {
+  double total = 0, sum = 0;
+  for (std::uint64_t i = 1; i < row.length; ++i) total -= std::log(open_unit(row.hash(i)));
+  for (std::uint64_t i = 0; i + 1 < row.length; ++i) {
+    if (i > 0) sum -= std::log(open_unit(row.hash(i)));
+    row.put(i, static_cast<std::uint64_t>(static_cast<double>(end) * std::min(sum / total, 1 - 0x1p-53)));
+  }
+  row.put(row.length - 1, static_cast<std::uint64_t>(end));
+}
+
+template <class Make>
+void fill_rows(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data, const Make& make) {
+  const std::uint64_t stream = stream_of(seed, layout.name), length = layout.shape.empty() ? 1 : layout.shape.back();
+  const std::uint64_t rows = data.empty() ? 0 : layout.elements() / length;
+  const std::size_t size = size_of(layout.dtype);
+  system::parallel_for(rows, std::max<std::uint64_t>(filled_grain / length, 1),
+                       [&](std::uint64_t begin, std::uint64_t end) {
+                         for (std::uint64_t row = begin; row < end; ++row)
+                           make(Row{data.data() + row * length * size, length, stream + row * length, layout.dtype});
+                       });
+}
+
+/// make(index, hash): the integer.
+template <class Make>
+void fill_integers(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data, const Make& make) {
   const std::uint64_t stream = stream_of(seed, layout.name);
   const std::size_t size = size_of(layout.dtype);
   system::parallel_for(data.size() / size, filled_grain, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const std::uint64_t hash = base::mix64(stream + i);
-      std::memcpy(data.data() + i * size, &hash, size);
-    }
-  });
-}
-
-/// Lemire's multiply-shift again, with 64 bits: [integers[0], integers[1]), whose length may exceed 2^63.
-void fill_integers(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
-  const auto first = static_cast<std::uint64_t>(layout.integers.at(0));
-  const std::uint64_t length = static_cast<std::uint64_t>(layout.integers.at(1)) - first;
-  fill_each(layout, seed, data, [first, length](std::uint64_t hash) {
-    return static_cast<std::int64_t>(first + static_cast<std::uint64_t>((uint128{hash} * length) >> 64));
+    for (std::uint64_t i = begin; i < end; ++i)
+      store(layout.dtype, make(i, base::mix64(stream + i)), data.data() + i * size);
   });
 }
 
@@ -151,8 +231,48 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
   return bytes;
 }
 
-void check_input_file(const ArgumentLayout& layout) {
-  if (!layout.file.empty()) header_of(layout);
+void check_contents(const ArgumentLayout& layout) {
+  if (!layout.value.empty()) return;
+  if (!layout.file.empty()) return static_cast<void>(header_of(layout));
+  const std::vector<std::int64_t>& numbers = layout.numbers;
+  const std::uint64_t length = layout.shape.empty() ? 1 : layout.shape.back();
+  const auto require = [&](bool holds, const std::string& expected) {
+    if (holds) return;
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("argument '{}' {}: fill '{}{}{}': {}", layout.name, describe(layout.dtype, layout.shape),
+                    spec::fill_words.of(layout.fill), numbers.empty() ? "" : " ", fmt::join(numbers, " "), expected));
+  };
+  const auto require_range = [&] {
+    require(numbers[0] < numbers[1], "no integer is at least the first number and below the second");
+    for (const std::int64_t end : {numbers[0], numbers[1] - 1})
+      require(represents(layout.dtype, end), fmt::format("{} does not fit {}", end, to_string(layout.dtype)));
+  };
+  switch (layout.fill) {
+    case Fill::integers:
+      require(numbers.size() == 2, "it takes the first integer and the one after the last: { integers = [0, 10] }");
+      return require_range();
+    case Fill::sorted:
+      require(numbers.empty() || numbers.size() == 2, "it takes no number, or two: { sorted = [0, 10] }");
+      return numbers.empty() ? void() : require_range();
+    case Fill::permutation:
+      require(numbers.empty(), "it takes no number");
+      return require(
+          represents(layout.dtype, static_cast<std::int64_t>(length - 1)),
+          fmt::format("rows of {} elements have more numbers than {} represents", length, to_string(layout.dtype)));
+    case Fill::offsets:
+      require(numbers.size() == 1, "it takes the number of elements that the rows have: { offsets = \"NNZ\" }");
+      require(!spec::is_floating(layout.dtype) && layout.dtype != DType::boolean, "it needs an integer type");
+      require(numbers[0] >= 0 && represents(layout.dtype, numbers[0]),
+              fmt::format("{} does not fit {}", numbers[0], to_string(layout.dtype)));
+      return require(length >= 2, "N rows have N + 1 offsets, so at least 2");
+    case Fill::one_hot:
+      return require(numbers.empty() ||
+                         (numbers.size() == 1 && numbers[0] >= 0 && static_cast<std::uint64_t>(numbers[0]) <= length),
+                     fmt::format("a row of {} elements has from 0 to {} ones", length, length));
+    default:
+      return require(numbers.empty(), "it takes no number");
+  }
 }
 
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
@@ -161,21 +281,22 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
         fmt::format("fill_input: {} bytes for argument '{}' of {}", data.size(), layout.name, layout.bytes()));
   if (!layout.value.empty()) return static_cast<void>(std::copy_n(layout.value.begin(), data.size(), data.begin()));
   if (!layout.file.empty()) return read_npy_data(layout.file, header_of(layout), data);
-  if (!layout.integers.empty()) return fill_integers(layout, seed, data);
   const DType type = layout.dtype;
   const bool fp8 = type == DType::f8e4m3 || type == DType::f8e5m2;
-  const auto integers = [&] {
+  const auto small_integers = [&] {
     fill_each(layout, seed, data, [type](std::uint64_t hash) { return small_integer(type, hash); });
   };
   const auto uniform = [&] { fill_each(layout, seed, data, symmetric); };
+  const auto integers = [&](const auto& make) { fill_integers(layout, seed, data, make); };
   switch (layout.fill) {
     case Fill::automatic:
-      return spec::is_floating(type) && !fp8 ? uniform() : integers();
+      return spec::is_floating(type) && !fp8 ? uniform() : small_integers();
     case Fill::integer:
-      return integers();
+      return small_integers();
     case Fill::uniform:
       if (spec::is_floating(type)) return uniform();
-      return type == DType::boolean ? integers() : fill_whole_range(layout, seed, data);
+      return type == DType::boolean ? small_integers()
+                                    : integers([](std::uint64_t, std::uint64_t hash) { return hash; });
     case Fill::normal:
     case Fill::randn:
       return fill_each(layout, seed, data, standard_normal);
@@ -183,10 +304,23 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
       if (!data.empty()) std::memset(data.data(), 0, data.size());
       return;
     case Fill::one:
-      for (std::size_t i = 0; i < data.size(); i += size_of(type)) spec::encode(type, std::int64_t{1}, data.data() + i);
-      return;
+      return integers([](std::uint64_t, std::uint64_t) { return std::uint64_t{1}; });
     case Fill::range:
-      return fill_range(type, data);
+      return integers([count = gapless(type)](std::uint64_t i, std::uint64_t) { return count ? i % count : i; });
+    case Fill::integers:
+      return integers([range = range_of(layout)](std::uint64_t, std::uint64_t hash) {
+        return range.first + scaled(hash, range.length);
+      });
+    case Fill::sorted:
+      return fill_rows(layout, seed, data, [&](const Row& row) { sort(row, layout); });
+    case Fill::permutation:
+      return fill_rows(layout, seed, data, permute);
+    case Fill::one_hot:
+      return fill_rows(layout, seed, data, [ones = layout.numbers.empty() ? 1 : layout.numbers[0]](const Row& row) {
+        mark(row, static_cast<std::uint64_t>(ones));
+      });
+    case Fill::offsets:
+      return fill_rows(layout, seed, data, [&](const Row& row) { offset(row, layout.numbers.at(0)); });
   }
 }
 
@@ -202,15 +336,14 @@ std::byte poison_byte(DType type, Poison poison) noexcept {
   return spec::is_floating(type) ? std::byte{0xFF} : std::byte{0xA5};
 }
 
-bool holds_any_poison(DType type, const std::byte* element) noexcept {
-  if (std::any_of(element, element + size_of(type), [element](std::byte b) { return b != *element; })) return false;
-  return *element == poison_byte(type) || *element == poison_byte(type, Poison::high) ||
-         *element == poison_byte(type, Poison::low);
+bool holds_poison(DType type, const std::byte* element, Poison poison) noexcept {
+  return std::all_of(element, element + size_of(type),
+                     [byte = poison_byte(type, poison)](std::byte b) { return b == byte; });
 }
 
-bool holds_poison(DType type, const std::byte* element) noexcept {
-  return std::all_of(element, element + size_of(type),
-                     [poison = poison_byte(type)](std::byte b) { return b == poison; });
+bool holds_any_poison(DType type, const std::byte* element) noexcept {
+  return holds_poison(type, element) || holds_poison(type, element, Poison::high) ||
+         holds_poison(type, element, Poison::low);
 }
 
 }  // namespace xtune::validate

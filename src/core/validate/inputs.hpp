@@ -18,10 +18,10 @@ struct ArgumentLayout {
   DType dtype = DType::f32;
   std::vector<std::uint64_t> shape;
   Fill fill = Fill::automatic;
-  std::filesystem::path file;            ///< absolute .npy, instead of fill
-  std::string at{};                      ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
-  std::vector<std::byte> value{};        ///< the contents, instead of fill and file; empty: none is given
-  std::vector<std::int64_t> integers{};  ///< random integers from the first to below the second, instead of fill
+  std::filesystem::path file;           ///< absolute .npy, instead of fill
+  std::string at{};                     ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
+  std::vector<std::byte> value{};       ///< the contents, instead of fill and file; empty: none is given
+  std::vector<std::int64_t> numbers{};  ///< of the fill
   /// The product of the extents; 2^64 - 1 if it is larger than that. An empty shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;
@@ -34,20 +34,27 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
 /// "f32[64, 32]".
 std::string describe(DType dtype, const std::vector<std::uint64_t>& shape);
 
-/// Fills data (layout.bytes() long, else std::invalid_argument). Each element depends only on seed, argument name and
-/// index, so the result is the same on any number of threads. automatic: unsigned integers [0,3), signed [-2,3), floats
-/// uniform (-1,1), fp8 small integers [-2,3), bool 0/1. integer: the same small integers for every type, including
-/// floats (unsigned and bool as above). uniform: floats in (-1,1); integers over the dtype's whole range. normal,
-/// randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. range: 0, 1, 2, ..., from 0 again when
-/// the type can no longer represent every integer (after 2047 in f16, 127 in i8). layout.integers: uniform. The parts
-/// of complex numbers are filled separately, but for zero, one and range they are real. A file must have the layout's
-/// shape and dtype, else Error(invalid_argument) names both. bf16 and fp8 are read from files of u16 and u8, as NumPy
-/// has no such types.
+/// Fills data (layout.bytes() long, else std::invalid_argument). The result depends only on seed, argument name, shape
+/// and index of an element, so it is the same on any number of threads. automatic: unsigned integers [0,3), signed
+/// [-2,3), floats uniform (-1,1), fp8 small integers [-2,3), bool 0/1. integer: the same small integers for every type,
+/// including floats (unsigned and bool as above). uniform: floats in (-1,1); integers over the dtype's whole range.
+/// normal, randn: mean 0, standard deviation 1 (Box and Muller 1958); integers truncate. range: 0, 1, 2, ..., from 0
+/// again when the type can no longer represent every integer (after 2047 in f16, 127 in i8). The parts of complex
+/// numbers are filled separately, but they are real for zero, one, range and the fills below.
+///
+/// integers: uniform from the first number to below the second. Of each row, which is the last dimension: sorted: one
+/// random number of each of as many equal parts of the range of uniform, or of integers if it has numbers. permutation:
+/// 0, 1, ... in random order (Fisher and Yates). one_hot: ones at as many random places as its number says (1), zeros
+/// elsewhere (Knuth's algorithm S). offsets: 0, then random integers in ascending order whose differences are
+/// distributed like those of sorted uniform numbers, then its number.
+///
+/// A file must have the layout's shape and dtype, else Error(invalid_argument) names both. bf16 and fp8 are read from
+/// files of u16 and u8, as NumPy has no such types.
 void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data);
 
-/// Checks by the header of an argument's file, without reading data, whether the file fits the argument. Throws as
-/// fill_input does.
-void check_input_file(const ArgumentLayout& layout);
+/// Checks without reading data whether the numbers of its fill, or the header of its file, fit the argument. Throws
+/// Error(invalid_argument); for a file as fill_input does.
+void check_contents(const ArgumentLayout& layout);
 
 /// The contents of outputs before a validated launch. A kernel that reads them must not be right by accident: the
 /// maximum of a number and a NaN is the number, and so is that of a number and a small one.
@@ -60,8 +67,8 @@ enum class Poison {
 };
 /// The byte that poisons outputs of this type.
 std::byte poison_byte(DType type, Poison poison = Poison::usual) noexcept;
-/// Whether each byte of an element is the usual poison.
-bool holds_poison(DType type, const std::byte* element) noexcept;
+/// Whether each byte of an element is this poison.
+bool holds_poison(DType type, const std::byte* element, Poison poison = Poison::usual) noexcept;
 /// Whether all bytes of an element are the same poison.
 bool holds_any_poison(DType type, const std::byte* element) noexcept;
 /// The size of the guard zones before and after every buffer.

@@ -92,7 +92,7 @@ template <>
 constexpr auto members<measure::Incumbent> = [](auto& of) { return std::tie(of.median_ms, of.q3_ms); };
 template <>
 constexpr auto members<ArgumentLayout> = [](auto& of) {
-  return std::tie(of.name, of.role, of.dtype, of.shape, of.fill, of.file, of.at, of.value, of.integers);
+  return std::tie(of.name, of.role, of.dtype, of.shape, of.fill, of.file, of.at, of.value, of.numbers);
 };
 template <>
 constexpr auto members<ToleranceRule> = [](auto& of) {

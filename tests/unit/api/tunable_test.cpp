@@ -125,10 +125,13 @@ TEST_CASE("arguments have the type and the shape that code gives") {
       .input("f", DType::i32, "N", Data::integers(0, "N * 2"));
   const Spec spec = spec_of(tunable);
   REQUIRE(spec.args.size() == 6);
-  REQUIRE(spec.args[5].integers.size() == 2);
-  CHECK(spec.args[5].integers[1].text == "N * 2");
+  CHECK(spec.args[5].fill == Fill::integers);
+  REQUIRE(spec.args[5].numbers.size() == 2);
+  CHECK(spec.args[5].numbers[1].text == "N * 2");
+  tunable.data("f", Data(Fill::offsets, {"N"}));
+  CHECK(spec_of(tunable).args[5].numbers.size() == 1);
   tunable.data("f", Fill::zero);
-  CHECK(spec_of(tunable).args[5].integers.empty());
+  CHECK(spec_of(tunable).args[5].numbers.empty());
   CHECK(spec.args[0].dtype == DType::f32);
   CHECK(spec.args[0].fill == Fill::one);
   CHECK(spec.args[1].dtype == DType::i16);

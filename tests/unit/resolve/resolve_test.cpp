@@ -688,18 +688,22 @@ TEST_CASE("A reference is launched as the first configuration that the device al
 TEST_CASE("Random integers lie in a range of the problem, within the type") {
   Job job;
   job.spec.args[0].dtype = DType::i16;
+  job.spec.args[0].fill = Fill::integers;
   const auto range = [&](const char* first, const char* end) {
-    job.spec.args[0].integers = {text(first, 22), text(end, 23)};
-    return job.with([](const auto& r) { return r.layouts().at(0).integers; });
+    job.spec.args[0].numbers = {text(first, 22), text(end, 23)};
+    return job.with([](const auto& r) { return r.layouts().at(0).numbers; });
   };
   CHECK(range("-1", "M") == std::vector<std::int64_t>{-1, 1000});
   const std::string key = job.key();
   CHECK(range("-32768", "32768").size() == 2);
   CHECK(job.key() != key);
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("M", "M"); }), "gemm.toml:23:5: argument 'A' i16["));
   CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("M", "M"); }),
-            "gemm.toml:23:5: argument 'A': no integer is at least M = 1000 and below M = 1000"));
-  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("-32769", "0"); }), "gemm.toml:22:5: argument 'A': -32769"));
-  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("0", "32769 + M"); }), "does not fit i16"));
+            "fill 'integers 1000 1000': no integer is at least the first number and below the second"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("-32769", "0"); }), "-32769 does not fit i16"));
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("0", "32769 + M"); }), "33768 does not fit i16"));
+  // A buffer's name is its number of elements, 1000 x 64.
+  CHECK(range("0", "A // 64")[1] == 1000);
 }
 
 TEST_CASE("A source in the spec is read as the spec's file, and its place there is no part of what it is") {

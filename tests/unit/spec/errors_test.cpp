@@ -206,11 +206,9 @@ TEST_CASE("arguments and launch") {
   refused("kind = \"scalar\"", "kind = \"texture\"", "\"texture\"",
           "unknown word 'texture'; one of buffer, scalar, constant, tensor_map");
   const std::string integers = "dtype = \"i32\"\nfill = { integers = ";
-  refused("dtype = \"f16\"", integers + "[4] }", "[4]", "expected the first integer and the one after the last");
+  refused("dtype = \"f16\"", integers + "[0, 4], sorted = [0, 4] }", "{ integers", "expected a word or { integers");
   refused("dtype = \"f16\"", integers + "[0, \"BLOCK_M\"] }", "BLOCK_M\"]", "BLOCK_M");
   refused("dtype = \"f16\"", "dtype = \"i32\"\nfill = { integer = [0, 4] }", "integer = [", "did you mean 'integers'");
-  refused("dtype = \"f16\"", "dtype = \"f16\"\nfill = { integers = [0, 4] }", "integers = [",
-          "'A' is f16, and only an integer type has such a fill");
   refused("fill = \"zero\"", "fill = \"zero\"\nfile = \"c.npy\"", "file = \"c", "exclude each other");
   refused("fill = \"zero\"", "file = \"missing.npy\"", "\"missing.npy\"", "does not exist");
   refused("block = [\"THREADS\", 1]", "block = [1, 1, 1, 1]", "[1, 1, 1, 1]",

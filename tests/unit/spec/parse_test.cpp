@@ -101,12 +101,20 @@ TEST_CASE("the shape of a scratch buffer may name parameters") {
   CHECK(spec.args[2].shape[0].text == "BLOCK_M");
 }
 
-TEST_CASE("random integers of a range") {
-  const Spec spec = parse(edited("dtype = \"f16\"", "dtype = \"i32\"\nfill = { integers = [0, \"M\"] }"));
-  REQUIRE(spec.args[0].integers.size() == 2);
-  CHECK(spec.args[0].integers[0].text == "0");
-  CHECK(spec.args[0].integers[1].text == "M");
-  CHECK(spec.args[1].integers.empty());
+TEST_CASE("fills with numbers") {
+  const auto filled = [](const std::string& fill) {
+    return parse(edited("dtype = \"f16\"", "dtype = \"i32\"\nfill = " + fill)).args;
+  };
+  const auto args = filled("{ integers = [0, \"M\"] }");
+  CHECK(args[0].fill == Fill::integers);
+  REQUIRE(args[0].numbers.size() == 2);
+  CHECK(args[0].numbers[0].text == "0");
+  CHECK(args[0].numbers[1].text == "M");
+  CHECK(args[1].numbers.empty());
+  // The name of a buffer stands for its number of elements.
+  CHECK(filled("{ offsets = \"C + 1\" }")[0].numbers.at(0).text == "C + 1");
+  CHECK(filled("{ one_hot = 2 }")[0].fill == Fill::one_hot);
+  CHECK(filled("\"permutation\"")[0].fill == Fill::permutation);
 }
 
 TEST_CASE("a restricted spec also has the whole space") {

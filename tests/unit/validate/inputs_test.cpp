@@ -143,14 +143,122 @@ TEST_CASE("fill rules keep their ranges") {
 TEST_CASE("Random integers of a range: each of them, and no others") {
   for (const DType type : {DType::i8, DType::u16, DType::i32, DType::u64}) {
     ArgumentLayout layout = layout_of(type, {2000});
-    layout.integers = {3, 8};
+    layout.fill = Fill::integers;
+    layout.numbers = {3, 8};
     CHECK(distinct(values_of(layout)) == std::set<double>{3, 4, 5, 6, 7});
   }
   ArgumentLayout whole = layout_of(DType::i64, {4000});
-  whole.integers = {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  whole.fill = Fill::integers;
+  whole.numbers = {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
   const std::vector<double> values = values_of(whole);
   CHECK(*std::min_element(values.begin(), values.end()) < -9.2e18);
   CHECK(*std::max_element(values.begin(), values.end()) > 9.2e18);
+}
+
+TEST_CASE("Sorted numbers ascend in each row, over the whole range") {
+  for (const DType type : {DType::boolean, DType::i8, DType::u16, DType::i64, DType::u64, DType::f16, DType::f64}) {
+    CAPTURE(to_string(type));
+    const std::vector<double> values = values_of(layout_of(type, {3, 1000}, Fill::sorted));
+    for (std::size_t row = 0; row < 3; ++row) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row * 1000);
+      CHECK(std::is_sorted(begin, begin + 1000));
+    }
+    const double low =
+        std::map<DType, double>{{DType::i8, -128}, {DType::i64, -0x1p63}, {DType::f16, -1}, {DType::f64, -1}}[type];
+    const double high =
+        std::map<DType, double>{{DType::boolean, 1},  {DType::i8, 127}, {DType::u16, 65535}, {DType::i64, 0x1p63},
+                                {DType::u64, 0x1p64}, {DType::f16, 1},  {DType::f64, 1}}[type];
+    CHECK(values[0] >= low);
+    CHECK(values[0] <= low + (high - low) / 500);
+    CHECK(values[999] <= high);
+    CHECK(values[999] >= high - (high - low) / 500);
+  }
+  ArgumentLayout layout = layout_of(DType::i32, {2000}, Fill::sorted);
+  layout.numbers = {-3, 4};
+  const std::vector<double> values = values_of(layout);
+  CHECK(std::is_sorted(values.begin(), values.end()));
+  CHECK(distinct(values) == std::set<double>{-3, -2, -1, 0, 1, 2, 3});
+}
+
+TEST_CASE("A permutation has each number of a row once, and another order in each row") {
+  const std::vector<double> values = values_of(layout_of(DType::u16, {2, 500}, Fill::permutation));
+  const std::vector<double> first(values.begin(), values.begin() + 500), second(values.begin() + 500, values.end());
+  for (const auto& row : {first, second}) {
+    CHECK(distinct(row).size() == 500);
+    CHECK(*std::max_element(row.begin(), row.end()) == 499);
+    CHECK_FALSE(std::is_sorted(row.begin(), row.end()));
+  }
+  CHECK(first != second);
+}
+
+TEST_CASE("A one-hot row has as many ones as asked for, at all places alike") {
+  for (const DType type : {DType::boolean, DType::u8, DType::f32, DType::bf16}) {
+    ArgumentLayout layout = layout_of(type, {4000, 8}, Fill::one_hot);
+    for (const std::size_t ones : {1, 3, 8}) {
+      layout.numbers = {static_cast<std::int64_t>(ones)};
+      if (ones == 1) layout.numbers.clear();
+      const std::vector<double> values = values_of(layout);
+      std::vector<double> by_place(8);
+      for (std::size_t row = 0; row < 4000; ++row) {
+        double sum = 0;
+        for (std::size_t i = 0; i < 8; ++i) {
+          sum += values[row * 8 + i];
+          by_place[i] += values[row * 8 + i];
+        }
+        REQUIRE(sum == static_cast<double>(ones));
+      }
+      for (const double count : by_place) CHECK(std::abs(count - 500.0 * static_cast<double>(ones)) < 150);
+    }
+  }
+}
+
+TEST_CASE("Offsets begin at 0, never descend, end at their number, and make rows of many lengths") {
+  ArgumentLayout layout = layout_of(DType::i32, {1001}, Fill::offsets);
+  layout.numbers = {5000};
+  const std::vector<double> values = values_of(layout);
+  CHECK(values.front() == 0);
+  CHECK(values.back() == 5000);
+  CHECK(std::is_sorted(values.begin(), values.end()));
+  double longest = 0, empty = 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    longest = std::max(longest, values[i + 1] - values[i]);
+    empty += values[i + 1] == values[i];
+  }
+  CHECK(longest > 15);
+  CHECK(empty > 50);
+  layout.numbers = {0};
+  CHECK(distinct(values_of(layout)) == std::set<double>{0});
+}
+
+TEST_CASE("Numbers that do not fit type or shape are refused") {
+  const auto refused = [](Fill fill, DType type, std::vector<std::int64_t> numbers, std::uint64_t length,
+                          const std::string& words) {
+    ArgumentLayout layout = layout_of(type, {2, length}, fill);
+    layout.numbers = std::move(numbers);
+    std::string message;
+    CHECK(kind_of([&] { check_contents(layout); }, &message) == ErrorKind::invalid_argument);
+    CHECK_MESSAGE(message.find("argument 'A' ") == 0, message);
+    CHECK_MESSAGE(message.find(words) != std::string::npos, message);
+  };
+  refused(Fill::integers, DType::i32, {}, 4, "it takes the first integer and the one after the last");
+  refused(Fill::integers, DType::f16, {0, 3000}, 4, "2999 does not fit f16");
+  refused(Fill::integers, DType::u8, {-1, 3}, 4, "-1 does not fit u8");
+  refused(Fill::sorted, DType::i32, {4}, 4, "it takes no number, or two");
+  refused(Fill::sorted, DType::i8, {0, 129}, 4, "128 does not fit i8");
+  refused(Fill::permutation, DType::u8, {}, 257, "rows of 257 elements have more numbers than u8 represents");
+  refused(Fill::permutation, DType::u8, {3}, 4, "it takes no number");
+  refused(Fill::offsets, DType::i32, {}, 4, "it takes the number of elements that the rows have");
+  refused(Fill::offsets, DType::f32, {9}, 4, "it needs an integer type");
+  refused(Fill::offsets, DType::u8, {256}, 4, "256 does not fit u8");
+  refused(Fill::offsets, DType::i32, {-1}, 4, "-1 does not fit i32");
+  refused(Fill::offsets, DType::i32, {9}, 1, "N rows have N + 1 offsets");
+  refused(Fill::one_hot, DType::u8, {5}, 4, "a row of 4 elements has from 0 to 4 ones");
+  refused(Fill::normal, DType::f32, {5}, 4, "it takes no number");
+  for (const DType type : {DType::i8, DType::i64, DType::u64, DType::f16}) {
+    ArgumentLayout layout = layout_of(type, {100}, Fill::integers);
+    layout.numbers = {type == DType::u64 ? 0 : -128, 128};
+    CHECK_NOTHROW(check_contents(layout));
+  }
 }
 
 TEST_CASE("normal fills have mean 0 and standard deviation 1") {
@@ -210,7 +318,7 @@ TEST_CASE("a file of the wrong kind is refused by its header, and its data are r
   std::error_code too_large;
   std::filesystem::resize_file(layout.file, header.size() + (std::uint64_t{4} << 41), too_large);
   std::string message;
-  CHECK(kind_of([&] { check_input_file(layout); }, &message) ==
+  CHECK(kind_of([&] { check_contents(layout); }, &message) ==
         (too_large ? ErrorKind::io : ErrorKind::invalid_argument));
   if (!too_large) CHECK(message.find("holds f32[2199023255552], but argument 'A' is f32[4]") != std::string::npos);
   std::filesystem::remove(layout.file);
@@ -218,7 +326,7 @@ TEST_CASE("a file of the wrong kind is refused by its header, and its data are r
   const auto data = bytes_of(layout);
   layout.file = folder.path() / "a.npy";
   write_npy(layout.file, {DType::f32, {4}, data});
-  CHECK_NOTHROW(check_input_file(layout));
+  CHECK_NOTHROW(check_contents(layout));
   CHECK(bytes_of(layout) == data);
 }
 
