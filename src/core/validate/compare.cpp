@@ -171,30 +171,24 @@ void compare_complex(const Pair& pair, std::uint64_t begin, std::uint64_t end, T
                    load_complex(pair.type, pair.expected + index * pair.size), tally);
 }
 
-// The difference of two 64-bit integers needs 64 bits without a sign; going through double would hide small ones.
-struct Integer {
-  bool negative;
-  std::uint64_t magnitude;
-};
+// The difference of two 64-bit integers needs 65 bits; going through double would hide small ones.
+__extension__ using Integer = __int128;
 
 Integer load_integer(DType type, const std::byte* element) {
   if (type == DType::u64) {
     std::uint64_t value;
     std::memcpy(&value, element, sizeof value);
-    return {false, value};
+    return value;
   }
   std::int64_t value;
   if (type == DType::i64)
     std::memcpy(&value, element, sizeof value);
   else
     value = static_cast<std::int64_t>(spec::decode(type, element));
-  return {value < 0, value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value)};
+  return value;
 }
 
-double distance(Integer a, Integer b) {
-  if (a.negative != b.negative) return static_cast<double>(a.magnitude) + static_cast<double>(b.magnitude);
-  return static_cast<double>(std::max(a.magnitude, b.magnitude) - std::min(a.magnitude, b.magnitude));
-}
+double size_of_integer(Integer value) { return static_cast<double>(value < 0 ? -value : value); }
 
 void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
   for (std::uint64_t at = begin; at < end; at += block) {
@@ -204,9 +198,9 @@ void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, 
     for (std::uint64_t index = at; index < stop; ++index) {
       if (unwritten(pair, index)) ++tally.unwritten;
       const Integer want = load_integer(pair.type, pair.expected + index * pair.size);
-      const double error = distance(load_integer(pair.type, pair.actual + index * pair.size), want);
+      const double error = size_of_integer(load_integer(pair.type, pair.actual + index * pair.size) - want);
       if (error == 0) continue;
-      const double size = static_cast<double>(want.magnitude);
+      const double size = size_of_integer(want);
       judge(pair, index, error, size, 1, tally);
       tally.max_abs = std::max(tally.max_abs, error);
       if (size > 0) tally.max_rel = std::max(tally.max_rel, error / size);
@@ -275,6 +269,7 @@ std::uint64_t allowed_mismatches(std::uint64_t count, double ratio) noexcept {
 std::string element_text(DType type, const std::byte* element) { return number_text(load_complex(type, element)); }
 
 std::string Comparison::text() const {
+  if (!has_reference()) return fmt::format("{}: {} of {} elements are never written", output, unwritten, count);
   if (mismatched == 0)
     return fmt::format("{}: all {} elements agree; max abs error {:.3g}, rel {:.3g}", output, count, max_abs_error,
                        max_rel_error);
@@ -382,6 +377,13 @@ void ReferenceFacts::add(const ReferenceFacts& other) noexcept {
   unwritten += other.unwritten;
   from_output += other.from_output;
   nans += other.nans;
+}
+
+std::uint64_t count_unwritten(DType type, std::span<const std::byte> on_usual, std::span<const std::byte> on_high) {
+  std::uint64_t count = 0;
+  for (std::size_t at = 0; at < on_usual.size(); at += size_of(type))
+    count += holds_poison(type, &on_usual[at]) && holds_poison(type, &on_high[at], Poison::high);
+  return count;
 }
 
 bool any_poison(DType type, std::span<const std::byte> expected) {

@@ -22,8 +22,9 @@ struct Comparison {
   bool passed = true;
   std::uint64_t count = 0, mismatched = 0, nans = 0;  ///< nans: where the reference has no NaN
   std::uint64_t infinities = 0;                       ///< where the reference is finite
-  std::uint64_t outliers = 0;   ///< mismatches beyond outlier_factor times the tolerance, or without a finite size
-  std::uint64_t unwritten = 0;  ///< elements that still contain the poison, but not in the reference
+  std::uint64_t outliers = 0;  ///< mismatches beyond outlier_factor times the tolerance, or without a finite size
+  /// Elements that still contain the poison, but not in the reference. Without a reference, nothing else is counted.
+  std::uint64_t unwritten = 0;
   std::optional<std::uint64_t> first_index;      ///< flat index of the first mismatch
   std::vector<std::uint64_t> first_coordinates;  ///< in the argument's shape
   double actual = 0, expected = 0;               ///< at first_index; may be NaN or infinite
@@ -34,6 +35,7 @@ struct Comparison {
   /// "C: 12 of 4096 elements differ (0.29 %, 0 allowed); first at [3, 17]: got nan, expected 1.5; max abs error ...,
   /// rel ..."
   std::string text() const;
+  bool has_reference() const noexcept { return unwritten == 0 || mismatched > 0; }
 };
 
 /// The coordinates of a flat index in an array of this shape.
@@ -114,6 +116,10 @@ struct ReferenceFacts {
 
 /// Whether any element is NaN or contains the poison, so that a second launch is needed to find out why.
 bool is_doubtful(DType type, std::span<const std::byte> expected);
+
+/// The number of elements that hold the usual poison after a launch on that, and the high one after a launch on that:
+/// no launch writes them.
+std::uint64_t count_unwritten(DType type, std::span<const std::byte> on_usual, std::span<const std::byte> on_high);
 
 /// Whether any element contains the usual poison: the launch did not write it, or an integer has the same bits.
 bool any_poison(DType type, std::span<const std::byte> expected);

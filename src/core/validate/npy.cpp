@@ -2,6 +2,7 @@
 #include "core/validate/npy.hpp"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <cerrno>
 #include <cstring>
@@ -34,95 +35,29 @@ struct Header {
   std::vector<std::uint64_t> shape;
 };
 
-// Reads the one dict that NumPy writes: string keys; string, boolean and tuple-of-integers values.
-class HeaderParser {
- public:
-  explicit HeaderParser(std::string_view text) : rest_(text) {}
-
-  std::optional<Header> parse() {
-    Header header;
-    bool has_descr = false, has_order = false, has_shape = false;
-    if (!take('{')) return std::nullopt;
-    while (!take('}')) {
-      const auto key = string();
-      if (!key || !take(':')) return std::nullopt;
-      if (*key == "descr") {
-        if (peek() == '[') {
-          header.descr = "a structured type";
-          return header;
-        }
-        const auto value = string();
-        if (!value) return std::nullopt;
-        header.descr = *value;
-        has_descr = true;
-      } else if (*key == "fortran_order") {
-        has_order = true;
-        header.fortran_order = word("True");
-        if (!header.fortran_order && !word("False")) return std::nullopt;
-      } else if (*key == "shape") {
-        has_shape = true;
-        if (!tuple(header.shape)) return std::nullopt;
-      } else {
-        return std::nullopt;
-      }
-      if (!take(',') && peek() != '}') return std::nullopt;
-    }
-    if (!has_descr || !has_order || !has_shape) return std::nullopt;
-    skip_space();
-    return rest_.empty() ? std::optional(header) : std::nullopt;
-  }
-
- private:
-  void skip_space() {
-    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n' || rest_.front() == '\t'))
-      rest_.remove_prefix(1);
-  }
-  char peek() {
-    skip_space();
-    return rest_.empty() ? '\0' : rest_.front();
-  }
-  bool take(char c) {
-    if (peek() != c || rest_.empty()) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  bool word(std::string_view expected) {
-    skip_space();
-    if (rest_.substr(0, expected.size()) != expected) return false;
-    rest_.remove_prefix(expected.size());
-    return true;
-  }
-  std::optional<std::string> string() {
-    const char quote = peek();
-    if (quote != '\'' && quote != '"') return std::nullopt;
-    const auto end = rest_.find(quote, 1);
-    if (end == std::string_view::npos) return std::nullopt;
-    std::string text(rest_.substr(1, end - 1));
-    rest_.remove_prefix(end + 1);
-    return text;
-  }
-  bool tuple(std::vector<std::uint64_t>& values) {
-    if (!take('(')) return false;
-    while (!take(')')) {
-      if (values.size() == rank_limit) return false;
-      std::uint64_t value = 0;
-      bool digits = false;
-      for (char c = peek(); c >= '0' && c <= '9'; c = rest_.empty() ? '\0' : rest_.front()) {
-        if (__builtin_mul_overflow(value, std::uint64_t{10}, &value) ||
-            __builtin_add_overflow(value, static_cast<std::uint64_t>(c - '0'), &value))
-          return false;
-        digits = true;
-        rest_.remove_prefix(1);
-      }
-      if (!digits) return false;
-      values.push_back(value);
-      if (!take(',') && peek() != ')') return false;
-    }
-    return true;
-  }
-
-  std::string_view rest_;
-};
+/// NumPy writes the dict of a Python program, whose keys may be in any order.
+std::optional<Header> parse_header(const std::string& text) {
+  static const std::string entry =
+      R"re(\s*(?:'(?:descr|fortran_order|shape)'|"(?:descr|fortran_order|shape)")\s*:\s*)re"
+      R"re((?:'[^']*'|"[^"]*"|True|False|\((?:\s*\d+\s*,)*(?:\s*\d+)?\s*\))\s*)re";
+  static const RE2 dict(R"re(\s*\{)re" + entry + "(?:," + entry + R"re()*,?\s*\}\s*)re", RE2::Latin1);
+  static const RE2 structured(R"re(['"]descr['"]\s*:\s*\[)re", RE2::Latin1);
+  static const RE2 descr(R"re(['"]descr['"]\s*:\s*['"]([^'"]*))re", RE2::Latin1);
+  static const RE2 order(R"re(['"]fortran_order['"]\s*:\s*(True|False))re", RE2::Latin1);
+  static const RE2 shape(R"re(['"]shape['"]\s*:\s*\(([^)]*)\))re", RE2::Latin1), extent(R"re(\s*(\d+)\s*,?\s*)re");
+  Header header;
+  if (RE2::PartialMatch(text, structured)) return Header{"a structured type", false, {}};
+  std::string fortran, extents;
+  if (!RE2::FullMatch(text, dict) || !RE2::PartialMatch(text, descr, &header.descr) ||
+      !RE2::PartialMatch(text, order, &fortran) || !RE2::PartialMatch(text, shape, &extents))
+    return std::nullopt;
+  header.fortran_order = fortran == "True";
+  re2::StringPiece rest(extents);
+  std::uint64_t value = 0;
+  while (RE2::Consume(&rest, extent, &value)) header.shape.push_back(value);
+  const bool fits = RE2::FullMatch(rest, R"(\s*)") && header.shape.size() <= rank_limit;  // else one overflows
+  return fits ? std::optional(header) : std::nullopt;
+}
 
 constexpr std::pair<std::string_view, DType> type_codes[] = {
     {"f2", DType::f16}, {"f4", DType::f32},     {"f8", DType::f64}, {"i1", DType::i8},   {"i2", DType::i16},
@@ -204,7 +139,7 @@ NpyHeader read_npy_header(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (error || !file) fail(path, std::strerror(error ? error.value() : errno));
   std::uint64_t offset = 0;
-  const auto header = HeaderParser(read_header_text(path, file, file_bytes, offset)).parse();
+  const auto header = parse_header(read_header_text(path, file, file_bytes, offset));
   if (!header) fail(path, "damaged .npy header");
   ArgumentLayout layout;
   layout.dtype = checked_dtype(path, *header);
