@@ -234,7 +234,7 @@ class NvrtcToolchain final : public build::Toolchain {
       artifact.log = std::move(program.log);
       artifact.compile_s = program.seconds;
     } catch (const build::CandidateFailure& failure) {
-      explain(failure);
+      explain(failure, request);
       throw;
     }
     if (!is_virtual(request.arch))
@@ -331,17 +331,22 @@ class NvrtcToolchain final : public build::Toolchain {
   }
 
   /// ptxas -v does not report the reason when it refuses too much static shared memory; the numbers are in its log.
-  static void explain(const build::CandidateFailure& failure) {
+  static void explain(const build::CandidateFailure& failure, const build::CompileRequest& request) {
     if (failure.outcome() != Outcome::compile_failed || !gpu::first_error(failure.log()).empty()) return;
     constexpr std::int64_t static_limit = 48 * 1024;  // CUDA C++ Programming Guide: more needs dynamic shared memory
-    const std::int64_t used = gpu::largest_static_shared(failure.log());
-    if (used > static_limit)
-      throw build::CandidateFailure(
-          Outcome::compile_failed,
-          fmt::format("ptxas: {} bytes of static shared memory exceed the {} that a kernel may declare; use "
-                      "dynamic shared memory ([launch] shared)",
-                      used, static_limit),
-          failure.log());
+    const auto [used, symbol] = gpu::largest_static_shared(failure.log());
+    if (used <= static_limit) return;
+    // Symbols of C++ contain the name.
+    const std::string name = request.entry.substr(0, request.entry.find('<'));
+    const bool other = symbol.find(name.substr(name.rfind(':') + 1)) == std::string::npos;
+    throw build::CandidateFailure(
+        Outcome::compile_failed,
+        fmt::format(
+            "ptxas: {} bytes of static shared memory in the kernel '{}' exceed the {} that a kernel may declare; "
+            "use dynamic shared memory ([launch] shared){}",
+            used, symbol, static_limit,
+            other ? ", or leave that kernel out: all kernels of the source are compiled" : ""),
+        failure.log());
   }
 
   static int threads_that_fit(int registers) {

@@ -74,13 +74,7 @@ const device::Launch one_thread = {{1, 1, 1}, {1, 1, 1}};
 }  // namespace
 
 build::CompileRequest timing_request(const std::string& arch) {
-  build::CompileRequest request;
-  request.source_name = "timing_kernels.cu";
-  request.source = timer_source;
-  request.entry = timing_kernel::hold;
-  request.options = {"-std=c++17"};  // before CUDA 12, NVRTC's default is C++14
-  request.arch = arch;
-  return request;
+  return build::own_request("timing_kernels.cu", timer_source, timing_kernel::hold, arch);
 }
 
 LaunchGraph::LaunchGraph(Session& session, const std::function<void()>& work) : session_(session) {

@@ -96,6 +96,11 @@ std::int64_t shared_bytes(std::string_view line) {
   return found<std::int64_t>(line, shared).value_or(0);
 }
 
+std::optional<std::string> entry_in(std::string_view line) {
+  static const RE2 entry("Compiling entry function '([^']+)'", RE2::Latin1);
+  return found<std::string>(line, entry);
+}
+
 }  // namespace
 
 CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequest& request, const std::string& source,
@@ -171,7 +176,6 @@ std::string with_defines(const build::CompileRequest& request, const build::Spli
 }
 
 build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol) {
-  static const RE2 entry("Compiling entry function '([^']+)'", RE2::Latin1);
   static const RE2 function("Function properties for '?([^' \\r]+)", RE2::Latin1);
   static const RE2 spills("(\\d+) *bytes spill stores", RE2::Latin1),
       registers("Used *(\\d{1,9}) *registers", RE2::Latin1);
@@ -180,7 +184,7 @@ build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entr
   // which may be a device function that the entry calls.
   bool in_entry = false, in_function = false;
   for (const std::string_view line : base::split_lines(log)) {
-    if (const auto name = found<std::string>(line, entry)) {
+    if (const auto name = entry_in(line)) {
       in_entry = in_function = *name == entry_symbol;
     } else if (const auto other = found<std::string>(line, function)) {
       in_function = *other == entry_symbol;
@@ -194,9 +198,13 @@ build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entr
   return usage;
 }
 
-std::int64_t largest_static_shared(std::string_view log) {
-  std::int64_t largest = 0;
-  for (const std::string_view line : base::split_lines(log)) largest = std::max(largest, shared_bytes(line));
+std::pair<std::int64_t, std::string> largest_static_shared(std::string_view log) {
+  std::pair<std::int64_t, std::string> largest;
+  std::string symbol;
+  for (const std::string_view line : base::split_lines(log)) {
+    symbol = entry_in(line).value_or(symbol);
+    if (const std::int64_t bytes = shared_bytes(line); bytes > largest.first) largest = {bytes, symbol};
+  }
   return largest;
 }
 

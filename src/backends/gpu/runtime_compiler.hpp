@@ -67,7 +67,8 @@ std::string line_directive(std::size_t line, const std::string& source_name);
 /// order.
 build::ResourceUsage parse_ptxas_log(std::string_view log, std::string_view entry_symbol);
 
-/// The maximum static shared memory that an entry of the log declares, bytes; 0 if there is none.
-std::int64_t largest_static_shared(std::string_view log);
+/// The maximum static shared memory that an entry of the log declares, in bytes, and the entry's symbol; 0 if there is
+/// none.
+std::pair<std::int64_t, std::string> largest_static_shared(std::string_view log);
 
 }  // namespace xtune::gpu

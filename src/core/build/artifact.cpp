@@ -26,6 +26,17 @@ void add(ResourceUsage& all, const ResourceUsage& one) {
 
 }  // namespace
 
+CompileRequest own_request(const std::string& source_name, std::string_view source, const std::string& entry,
+                           const std::string& arch) {
+  CompileRequest request;
+  request.source_name = "<xtune>/" + source_name;
+  request.source = source;
+  request.entry = entry;
+  request.options = {"-std=c++17"};  // before CUDA 12, NVRTC's default is C++14
+  request.arch = arch;
+  return request;
+}
+
 std::vector<std::string> entries_of(const CompileRequest& request) {
   std::vector<std::string> entries{request.entry};
   entries.insert(entries.end(), request.more_entries.begin(), request.more_entries.end());

@@ -54,6 +54,10 @@ struct CompileRequest {
   std::string run{};                        ///< makes the keys of compiles whose files are unknown unique to a run
 };
 
+/// For a kernel of xtune itself.
+CompileRequest own_request(const std::string& source_name, std::string_view source, const std::string& entry,
+                           const std::string& arch);
+
 /// All kernels that a request asks for, in the order in which an artifact lists them.
 std::vector<std::string> entries_of(const CompileRequest& request);
 

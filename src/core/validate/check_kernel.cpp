@@ -53,13 +53,7 @@ std::uint64_t checksum(std::span<const std::byte> bytes) {
 }
 
 build::CompileRequest check_request(const std::string& arch) {
-  build::CompileRequest request;
-  request.source_name = "<xtune>/check_kernel.cu";
-  request.source = check_kernel_cu;
-  request.entry = check_kernel::name;
-  request.options = {"-std=c++17"};  // before CUDA 12, NVRTC's default is C++14
-  request.arch = arch;
-  return request;
+  return build::own_request("check_kernel.cu", check_kernel_cu, check_kernel::name, arch);
 }
 
 }  // namespace xtune::validate
