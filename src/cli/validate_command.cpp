@@ -54,7 +54,9 @@ std::vector<const store::Record*> ordered(const ValidatedCase& one) {
 }
 
 std::string error_text(const store::Record& record) {
-  return record.validation ? fmt::format("{:.2g}", record.validation->max_abs_error) : "-";
+  return record.validation && record.validation->has_reference()
+             ? fmt::format("{:.2g}", record.validation->max_abs_error)
+             : "-";
 }
 
 /// An architecture whose validation failed as a whole.
@@ -80,6 +82,7 @@ void print_text(const std::vector<ValidatedCase>& cases, const std::vector<Faile
     others.erase(Outcome::ok);
     print_out("{} on {}: {} of {} valid{}{}\n", one.spec.kernel.name, one.result.device.name, one.count(Outcome::ok),
               one.result.records.size(), others.empty() ? "" : ", ", report::counts_text(others));
+    print_out("{}", report::sanitize_hint(one.result));
   }
   for (const FailedArch& one : failed)
     print_out("{}: not validated: {}\n", one.arch, base::first_line(one.error.what()));

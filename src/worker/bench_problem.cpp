@@ -55,7 +55,7 @@ MemoryNeeds memory_needs(const run::OpenJob& job, std::size_t sets, std::size_t 
   for (const validate::ArgumentLayout& constant : job.constants) needs.host += constant.bytes();
   if (compared) needs.host += outputs + largest_output;
   if (job.repeats > 0) needs.host += outputs;
-  if (job.check_kernel) needs.device += copies + (compared ? outputs : 0);
+  if (job.check_kernel) needs.device += copies + outputs;
   return needs;
 }
 
@@ -129,10 +129,10 @@ ScratchBuffers::ScratchBuffers(measure::Device& device, const std::vector<valida
   }
 }
 
-void ScratchBuffers::renew() {
+void ScratchBuffers::renew(bool zeroed) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     buffers_[i]->fill(0, layouts_[i].bytes(),
-                      is_zeroed(layouts_[i]) ? std::byte{0} : validate::poison_byte(layouts_[i].dtype));
+                      zeroed || is_zeroed(layouts_[i]) ? std::byte{0} : validate::poison_byte(layouts_[i].dtype));
     buffers_[i]->renew_guards();
   }
 }
@@ -143,6 +143,13 @@ void ScratchBuffers::zero() {
 }
 
 bool ScratchBuffers::any_zeroed() const noexcept { return std::any_of(layouts_.begin(), layouts_.end(), is_zeroed); }
+
+std::string ScratchBuffers::poisoned() const {
+  std::string names;
+  for (const validate::ArgumentLayout& layout : layouts_)
+    if (!is_zeroed(layout)) names += (names.empty() ? "'" : ", '") + layout.name + "'";
+  return names;
+}
 
 std::optional<GuardDamage> ScratchBuffers::damaged_guard() {
   for (std::size_t i = 0; i < buffers_.size(); ++i)

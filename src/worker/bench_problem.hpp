@@ -67,11 +67,13 @@ class ScratchBuffers {
 
   /// The next buffer in kernel order.
   measure::Buffer* buffer(std::size_t number) const { return buffers_.at(number).get(); }
-  /// Before a launch that is judged: poison, or zeros where the spec asks for them; fresh guard zones.
-  void renew();
+  /// Before a launch that is judged: poison, or zeros where the spec asks for them, or everywhere; fresh guard zones.
+  void renew(bool zeroed = false);
   /// Before every launch: those that the spec wants zeroed.
   void zero();
   bool any_zeroed() const noexcept;
+  /// Those that renew() poisons: "'sums', 'counts'".
+  std::string poisoned() const;
   /// False, with outcome and message in the answer, for a guard zone that was overwritten.
   bool check_guards(run::BenchAnswer& answer);
   /// The first guard zone that was overwritten.

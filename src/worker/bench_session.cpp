@@ -97,8 +97,8 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   const KernelCall call(job);
   validator_.reset_sets();
   const std::vector<measure::KernelArgument> arguments = problem_.arguments_for(first, *loaded.scratch, call);
-  const auto run_once = [&](bool timed) {
-    loaded.scratch->renew();
+  const auto run_once = [&](bool timed, bool zeroed = false) {
+    loaded.scratch->renew(zeroed);
     measure::RunOptions options{arguments, timed, 0};
     options.graph = problem_.job.measure.launch == spec::LaunchBy::graph;
     return loaded.program->run(options).time_ms;
@@ -108,7 +108,13 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   const bool timed = job.incumbent || !(job.validate_only || loaded.program->times_itself());
   const double first_ms = run_once(timed), first_s = budget.spent_s() - start_s;
   answer.stage = "validate";
-  if (!loaded.scratch->check_guards(answer) || !validator_.judge_outputs(first, answer)) return;
+  // It is not found out why a slow kernel is wrong: it would time out.
+  const bool slow = first_s > problem_.job.measure.timeout_s / 4;
+  const auto launch_again = [&](bool zeroed) { run_once(false, zeroed); };
+  if (!loaded.scratch->check_guards(answer) ||
+      !(slow ? validator_.judge_outputs(first, answer)
+             : validator_.judge_first_launch(first, *loaded.scratch, launch_again, answer)))
+    return;
   const double judged_s = budget.spent_s() - start_s;
   validator_.check_by_command(first);
   budget.extend(budget.spent_s() - start_s - judged_s);  // a check has its own limit
@@ -128,9 +134,13 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
     // An input that a launch changed is the cause of other outputs, not their consequence.
     return validator_.judge_inputs(answer) && repeats->refuse(answer);
   };
-  if (!judge_repeats(problem_.job.repeats) || job.validate_only) return;
+  if (!judge_repeats(problem_.job.repeats) || (job.validate_only && loaded.program->times_itself())) return;
   answer.stage = "measure";
   Sampler sampler = measurer_.sampler(loaded, call);
+  if (job.validate_only) {
+    validator_.judge_last_launch(loaded, sampler, true, answer);
+    return;
+  }
   budget.reserve(judged_s + (repeats ? first_s : 0));
   if (!measurer_.measure(sampler, job, {first_ms, first_s}, budget, answer)) return;
   const bool again = budget.launches_left(judged_s) > 0;

@@ -64,6 +64,9 @@ DeviceCheck::DeviceCheck(measure::Device& device, const build::Artifact& kernel,
     if (!argument.expected.bytes().empty()) {
       copies.expected_sum = validate::checksum(argument.expected.bytes());
       copies.expected = copy(argument.expected.bytes());
+    } else if (argument.layout.role == spec::ArgRole::out) {
+      copies.expected = device.allocate(argument.layout.bytes());
+      copies.expected->fill(0, argument.layout.bytes(), validate::poison_byte(argument.layout.dtype));
     }
     if (const auto row_atol = std::as_bytes(std::span(argument.tolerance.row_atol)); !row_atol.empty()) {
       copies.row_atol_sum = validate::checksum(row_atol);
@@ -142,6 +145,19 @@ void DeviceCheck::restore_in_place(BufferSet& set) {
   launch(items);
 }
 
+bool DeviceCheck::outputs_written(BufferSet& set) {
+  std::vector<validate::CheckItem> items;
+  std::uint64_t count = 0, differing = 0;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    if (!copies_[i].expected || !arguments_[i].expected.bytes().empty()) continue;
+    items.push_back(validate::compare_item(arguments_[i].layout.dtype, address_of(*set[i]),
+                                           address_of(*copies_[i].expected), set[i]->size(), {}));
+    count += arguments_[i].layout.elements();
+  }
+  for (const validate::CheckResult& result : run(items)) differing += result.differing;
+  return differing == count;
+}
+
 bool DeviceCheck::inputs_intact(BufferSet& set) {
   std::vector<validate::CheckItem> items;
   std::vector<std::uint64_t> sums;
@@ -170,7 +186,7 @@ bool DeviceCheck::outputs_agree(BufferSet& set, run::BenchAnswer& answer) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     for (const std::uint64_t zone : set[i]->zones())
       items.push_back(item(validate::CheckItem::add_up, zone, set[i]->zone_bytes()));
-    if (!copies_[i].expected) continue;
+    if (arguments_[i].expected.bytes().empty()) continue;
     const std::uint64_t expected = address_of(*copies_[i].expected);
     const std::uint64_t row_atol = copies_[i].row_atol ? address_of(*copies_[i].row_atol) : 0;
     items.push_back(validate::compare_item(arguments_[i].layout.dtype, address_of(*set[i]), expected, set[i]->size(),
@@ -185,7 +201,7 @@ bool DeviceCheck::outputs_agree(BufferSet& set, run::BenchAnswer& answer) {
   for (std::size_t i = 0; i < set.size(); ++i) {
     for (std::size_t zone = 0; zone < set[i]->zones().size(); ++zone)
       agree = results[at++].sum == (set[i]->zone_bytes() > 0 ? guard_sum_ : 0) && agree;
-    if (!copies_[i].expected) continue;
+    if (arguments_[i].expected.bytes().empty()) continue;
     const validate::CheckResult compared = results[at++];
     agree = compared.differing == 0 && agree;
     if (results[at++].sum != copies_[i].expected_sum) {

@@ -10,7 +10,8 @@
 
 namespace xtune::worker {
 
-/// Keeps copies, on the device, of expected outputs, their tolerances and the initial contents of in-place arguments. A
+/// Keeps copies, on the device, of expected outputs (without a reference: of poison), their tolerances and the initial
+/// contents of in-place arguments. A
 /// faulty kernel may overwrite these too, so their checksums are compared before use, and copies that changed are
 /// rewritten from the host. Does not own device and arguments, whose expected contents must be set. Methods throw the
 /// errors of Program::run.
@@ -27,6 +28,8 @@ class DeviceCheck {
   /// True: check_outputs would return true; fills in the answer's validation in the same way. False: it may not; call
   /// check_outputs.
   bool outputs_agree(BufferSet& set, run::BenchAnswer& answer);
+  /// True: no output that has no expected contents holds an element of usual poison.
+  bool outputs_written(BufferSet& set);
   /// True: every argument of role in has its pristine bits. False: call check_inputs.
   bool inputs_intact(BufferSet& set);
   /// validate::checksum of each argument that is not only an input, in order.

@@ -89,6 +89,14 @@ void require_written(const std::string& reference, const std::string& output, co
                             reference, output, facts.from_output, facts.count));
 }
 
+[[noreturn]] void refuse_reads(const run::ReferencePlan& plan, const std::string& output, std::uint64_t elements,
+                               std::uint64_t count) {
+  throw Error(ErrorKind::invalid_spec,
+              fmt::format("{} reads outside of its arguments for {} of {} elements of output '{}'. Indices among its "
+                          "inputs must be valid ones: fill = {{ integers = [0, N] }} gives those below N",
+                          name_of(plan), elements, count, output));
+}
+
 /// Whether the reference changes an in-place argument by less than the tolerance.
 bool changes_little(const TestArgument& argument) {
   const validate::ArgumentLayout& layout = argument.layout;
@@ -352,23 +360,46 @@ void Reference::judge_numbers(const std::string& output, std::uint64_t count, st
                    name_of(problem_.job.reference), nans, count, output));
 }
 
+/// Integers have no NaN that shows what was read from the guard zones: a launch with zeros there does.
+void Reference::judge_integers(const std::function<void(bool zero_outputs, bool zero_guards)>& relaunch) {
+  const auto difference = [&]() -> std::optional<validate::BitDifference> {
+    for (std::size_t i = 0; i < problem_.arguments.size(); ++i) {
+      const TestArgument& argument = problem_.arguments[i];
+      if (argument.layout.role == spec::ArgRole::in || spec::is_floating(argument.layout.dtype)) continue;
+      const auto read = [&](std::size_t at, std::span<std::byte> bytes) { problem_.sets[0][i]->read(at, bytes); };
+      if (auto found = validate::bit_difference(argument.layout, argument.expected.bytes(), read)) return found;
+    }
+    return std::nullopt;
+  };
+  const bool any = std::any_of(problem_.arguments.begin(), problem_.arguments.end(), [](const TestArgument& argument) {
+    return argument.layout.role != spec::ArgRole::in && !spec::is_floating(argument.layout.dtype);
+  });
+  if (!any || problem_.guard_size == 0) return;
+  relaunch(false, true);
+  const auto found = difference();
+  if (!found) return;
+  relaunch(false, false);
+  if (!difference()) refuse_reads(problem_.job.reference, found->argument, found->differing, found->count);
+}
+
 void Reference::judge_kernel(const std::function<void()>& launch) {
+  const auto relaunch = [&](bool zero_outputs, bool zero_guards) {
+    reset(problem_.arguments, problem_.sets[0]);
+    for (std::size_t i = 0; i < problem_.arguments.size(); ++i) {
+      if (zero_outputs && problem_.arguments[i].layout.role == spec::ArgRole::out)
+        problem_.sets[0][i]->fill(0, problem_.arguments[i].layout.bytes(), std::byte{0});
+      if (zero_guards) problem_.sets[0][i]->zero_guards();
+    }
+    launch();
+  };
+  judge_integers(relaunch);
   std::vector<std::size_t> doubtful;
   for (std::size_t i = 0; i < problem_.arguments.size(); ++i)
     if (problem_.arguments[i].layout.role != spec::ArgRole::in &&
         validate::is_doubtful(problem_.arguments[i].layout.dtype, problem_.arguments[i].expected.bytes()))
       doubtful.push_back(i);
   if (doubtful.empty()) return;
-  const auto launch_on_zeros = [&](bool zero_guards) {
-    reset(problem_.arguments, problem_.sets[0]);
-    for (std::size_t i = 0; i < problem_.arguments.size(); ++i) {
-      if (problem_.arguments[i].layout.role == spec::ArgRole::out)
-        problem_.sets[0][i]->fill(0, problem_.arguments[i].layout.bytes(), std::byte{0});
-      if (zero_guards) problem_.sets[0][i]->zero_guards();
-    }
-    launch();
-  };
-  launch_on_zeros(false);
+  relaunch(true, false);
   std::uint64_t nans = 0;
   for (const std::size_t i : doubtful) {
     const validate::ReferenceFacts facts = compare_launches(problem_.arguments[i], *problem_.sets[0][i]);
@@ -383,15 +414,11 @@ void Reference::judge_kernel(const std::function<void()>& launch) {
   }
   if (nans == 0) return;
   // The guard zones hold NaN: results that change with them were read from there.
-  launch_on_zeros(true);
+  relaunch(true, true);
   for (const std::size_t i : doubtful) {
     const validate::ReferenceFacts facts = compare_launches(problem_.arguments[i], *problem_.sets[0][i]);
     const std::string& output = problem_.arguments[i].layout.name;
-    if (facts.from_output > 0)
-      throw Error(ErrorKind::invalid_spec,
-                  fmt::format("{} reads outside of its arguments for {} of {} elements of output '{}'. Indices among "
-                              "its inputs must be valid ones: fill = {{ integers = [0, N] }} gives those below N",
-                              name_of(problem_.job.reference), facts.from_output, facts.count, output));
+    if (facts.from_output > 0) refuse_reads(problem_.job.reference, output, facts.from_output, facts.count);
     judge_numbers(output, facts.count, facts.nans);
   }
 }

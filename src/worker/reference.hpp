@@ -49,6 +49,7 @@ class Reference {
   /// Launches the reference kernel once more, on zeroed outputs, if it left NaN or poison; and again with zeros in the
   /// guard zones, if there is still NaN.
   void judge_kernel(const std::function<void()>& launch);
+  void judge_integers(const std::function<void(bool zero_outputs, bool zero_guards)>& relaunch);
   void judge_given_outputs();  ///< for expected contents that no kernel computed
   validate::BuiltinCall builtin_call(const TestArgument& output) const;
   TestArgument& output_named(const std::string& name);

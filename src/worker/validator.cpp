@@ -84,6 +84,68 @@ bool Validator::judge_outputs(BufferSet& set, run::BenchAnswer& answer) {
   return check_outputs(problem_.arguments, set, answer);
 }
 
+/// Of each output, after a launch on the usual poison and another on the high one.
+std::vector<std::uint64_t> Validator::count_unwritten(BufferSet& set, const std::function<void(bool zeroed)>& launch) {
+  const std::vector<TestArgument>& arguments = problem_.arguments;
+  const auto contents = [&] {
+    std::vector<std::vector<std::byte>> all(arguments.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (arguments[i].layout.role != spec::ArgRole::out || arguments[i].partly_unwritten) continue;
+      all[i].resize(arguments[i].layout.bytes());
+      set[i]->read(0, all[i]);
+    }
+    return all;
+  };
+  std::vector<std::uint64_t> counts(arguments.size());
+  const auto first = contents();
+  bool any = false;
+  for (std::size_t i = 0; i < first.size(); ++i) any = any || validate::any_poison(arguments[i].layout.dtype, first[i]);
+  if (!any) return counts;
+  poison_outputs(set, validate::Poison::high);
+  launch(false);
+  const auto second = contents();
+  for (std::size_t i = 0; i < first.size(); ++i)
+    counts[i] = validate::count_unwritten(arguments[i].layout.dtype, first[i], second[i]);
+  return counts;
+}
+
+bool Validator::judge_first_launch(BufferSet& set, const ScratchBuffers& scratch,
+                                   const std::function<void(bool zeroed)>& launch, run::BenchAnswer& answer) {
+  const std::vector<TestArgument>& arguments = problem_.arguments;
+  if (judge_outputs(set, answer)) {
+    const run::OpenJob& job = problem_.job;
+    if (job.reference.kind != spec::ReferenceSpec::Kind::none || !job.check.empty() || !job.outputs.empty())
+      return true;
+    if (device_check_ && device_check_->outputs_written(set)) return true;
+    const std::vector<std::uint64_t> counts = count_unwritten(set, launch);
+    const auto worst = std::max_element(counts.begin(), counts.end());
+    if (worst == counts.end() || *worst == 0) return true;
+    const validate::ArgumentLayout& layout = arguments[static_cast<std::size_t>(worst - counts.begin())].layout;
+    answer.validation.emplace();
+    answer.validation->output = layout.name;
+    answer.validation->count = layout.elements();
+    answer.validation->unwritten = *worst;
+    return true;
+  }
+  if (!answer.validation) return false;
+  if (answer.validation->unwritten > 0) {
+    const std::vector<std::uint64_t> counts = count_unwritten(set, launch);
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      if (arguments[i].layout.name == answer.validation->output && !arguments[i].partly_unwritten)
+        answer.validation->unwritten = counts[i];
+    answer.message = answer.validation->text();
+  }
+  const std::string poisoned = scratch.poisoned();
+  if (poisoned.empty()) return false;
+  poison_outputs(set, validate::Poison::usual);
+  launch(true);
+  run::BenchAnswer on_zeros;
+  if (judge_outputs(set, on_zeros))
+    answer.message += "; it is right where scratch buffers hold zeros before the launch: if it relies on that, give " +
+                      poisoned + " zero = true";
+  return false;
+}
+
 bool Validator::judge_inputs(run::BenchAnswer& answer) {
   bool intact = true;
   for (std::size_t i = 0; i < problem_.sets.size() && intact; ++i) {
@@ -174,9 +236,8 @@ const char* Validator::late_words() const noexcept {
              ? "; the first launch was right, and one in which the threads of a block change at random stores was not: "
                "do two of them write to one place without an atomic function or a barrier, or does the kernel rely on "
                "what only the first launch finds?"
-             : "; the first launch was right, and one after the measured launches was not: does the kernel rely on "
-               "what only the first launch finds, such as a counter that no launch resets, or on what its outputs hold "
-               "before the launch?";
+             : "; the first launch was right, and a later one was not: does the kernel rely on what only the first "
+               "launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
 }
 
 }  // namespace xtune::worker

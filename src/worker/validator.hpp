@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,12 +55,17 @@ class Validator {
 
   // Each returns false, with outcome and message in the answer, for what is wrong.
   bool judge_outputs(BufferSet& set, run::BenchAnswer& answer);
+  /// After the first launch. launch(zeroed): launches on the set once more, whose scratch buffers then hold zeros or
+  /// poison. Without a reference, elements that no launch writes are counted in the answer. Finds out why a result is
+  /// wrong: whether elements are not written, or computed from poison, as of a scratch buffer.
+  bool judge_first_launch(BufferSet& set, const ScratchBuffers& scratch, const std::function<void(bool zeroed)>& launch,
+                          run::BenchAnswer& answer);
   bool judge_inputs(run::BenchAnswer& answer);  ///< of all sets
   bool judge_guards(run::BenchAnswer& answer);  ///< of all sets
   /// Launches, and checks the outputs of all sets.
   bool judge_launches(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
                       run::BenchAnswer& answer);
-  /// The launch after all measured ones. again: launch it once more.
+  /// The launch after all measured ones, or the second one. again: launch it once more.
   bool judge_last_launch(LoadedProgram& loaded, Sampler& sampler, bool again, run::BenchAnswer& answer);
 
   /// Hands the outputs to the spec's check, if there is one. after: follows the message of a failure ("; the first
@@ -69,6 +75,8 @@ class Validator {
   const char* late_words() const noexcept;
 
  private:
+  std::vector<std::uint64_t> count_unwritten(BufferSet& set, const std::function<void(bool zeroed)>& launch);
+
   BenchProblem& problem_;
   std::vector<bool> inputs_intact_;            ///< for each set, since the last comparison
   std::unique_ptr<DeviceCheck> device_check_;  ///< nullptr: everything is checked on the host

@@ -1,6 +1,9 @@
 // Adds results to the counts, the search, the race and the calibration, and chooses the rows whose records are read.
 #include "core/run/run_results.hpp"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,11 +16,72 @@
 namespace xtune::run {
 namespace {
 
+/// Whether two wrong results differ from the reference alike: as often, and first at the same element by the same
+/// value.
+bool are_alike(const validate::Comparison& a, const validate::Comparison& b) {
+  const double allowed = a.tolerance.atol + a.tolerance.rtol * std::abs(a.actual);
+  const auto more = std::max(a.mismatched, b.mismatched), less = std::min(a.mismatched, b.mismatched);
+  return a.output == b.output && a.first_index == b.first_index && more - less <= more / 10 &&
+         std::abs(a.actual - b.actual) <= allowed && std::abs(a.actual_imaginary - b.actual_imaginary) <= allowed;
+}
+
+std::uint64_t count_of(const TuneResult& result, Outcome outcome) {
+  const auto found = result.counts.find(outcome);
+  return found == result.counts.end() ? 0 : found->second;
+}
+
 void drop(std::map<Outcome, std::uint64_t>& counts, Outcome outcome) {
   if (--counts[outcome] == 0) counts.erase(outcome);
 }
 
 }  // namespace
+
+std::vector<std::string> doubts(const spec::Spec& spec, const TuneResult& result) {
+  std::vector<std::string> texts;
+  constexpr std::size_t max_compared = 1000;  // with each other
+  const store::Record* careless = nullptr;
+  std::uint64_t careless_count = 0;
+  std::vector<const validate::Comparison*> wrong;
+  for (const store::Record& record : result.records) {
+    if (!record.validation) continue;
+    const validate::Comparison& compared = *record.validation;
+    if (!compared.has_reference()) {
+      if (careless_count++ == 0) careless = &record;
+    } else if (record.outcome == Outcome::wrong_result && compared.mismatched > 0 && wrong.size() < max_compared &&
+               compared.nans + compared.infinities + compared.unwritten == 0) {
+      wrong.push_back(&compared);
+    }
+  }
+  if (careless)
+    texts.push_back(
+        fmt::format("{} configuration{} elements of outputs unwritten, e.g. {}: {}. Without a reference, nothing shows "
+                    "whether that is right",
+                    careless_count, careless_count == 1 ? " leaves" : "s leave", space::shown_text(careless->config),
+                    careless->validation->text()));
+  std::size_t most = 0;
+  const validate::Comparison* first = nullptr;
+  for (const validate::Comparison* const one : wrong) {
+    if (first && are_alike(*one, *first)) continue;
+    const auto alike = std::count_if(wrong.begin(), wrong.end(),
+                                     [&](const validate::Comparison* other) { return are_alike(*one, *other); });
+    if (static_cast<std::size_t>(alike) <= most) continue;
+    most = static_cast<std::size_t>(alike);
+    first = one;
+  }
+  const std::uint64_t passing = count_of(result, Outcome::ok) + count_of(result, Outcome::pruned);
+  if (most < 2 || most <= passing) return texts;
+  const spec::Location& at = spec.validate.reference.at;
+  texts.push_back(fmt::format(
+      "{}{} of {} wrong results differ from the reference in the same way ({}: {} of {} elements; first at [{}], where "
+      "they have {:.6g} and the reference has {:.6g}), and {} agree{} with it: is the reference right?",
+      at.line > 0 ? spec::to_string(at) + ": " : "", most, count_of(result, Outcome::wrong_result), first->output,
+      first->mismatched, first->count, fmt::join(first->first_coordinates, ", "), first->actual, first->expected,
+      passing == 0   ? "none"
+      : passing == 1 ? "only one configuration"
+                     : fmt::format("only {}", passing),
+      passing <= 1 ? "s" : ""));
+  return texts;
+}
 
 RunResults::RunResults(const RunContext& run) : run_(run) {
   result_.problem = run.problem;
@@ -159,10 +223,12 @@ void RunResults::add_read(store::Record record, Outcome outcome) {
 void RunResults::read_example(const Row& failure) {
   const store::StoredConfig& config = *failure.config;
   Example& known = examples_[config.outcome];
-  if ((!config.explained || known.explained) && (!config.sanitizer_report || known.sanitizer_report)) return;
+  // Several wrong results show whether they are wrong in the same way.
+  const int wanted = config.outcome == Outcome::wrong_result ? 3 : 1;
+  if ((!config.explained || known.explained >= wanted) && (!config.sanitizer_report || known.sanitizer_report)) return;
   auto whole = read_row(failure, run_.observer);
   if (!whole) return;
-  known.explained = true;
+  ++known.explained;
   known.sanitizer_report = known.sanitizer_report || config.sanitizer_report;
   add_read(std::move(*whole), config.outcome);
 }

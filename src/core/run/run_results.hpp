@@ -87,7 +87,8 @@ class RunResults {
   void read_first(std::size_t count);
 
   struct Example {
-    bool explained = false, sanitizer_report = false;
+    int explained = 0;
+    bool sanitizer_report = false;
   };
   struct BestRow {
     Row row;
@@ -106,6 +107,10 @@ class RunResults {
   std::size_t best_ = 0;  ///< index in the records, unless best_row_ is set
   std::optional<BestRow> best_row_;
 };
+
+/// What the results show together: a reference that is suspect, because more configurations differ from it in the same
+/// way than agree with it; and without a reference, elements of outputs that configurations leave unwritten.
+std::vector<std::string> doubts(const spec::Spec& spec, const TuneResult& result);
 
 /// Challengers race the fastest clean result so far; if the `top` best are requested, the slowest of those, so that
 /// each of them is measured in full.

@@ -113,7 +113,7 @@ struct BenchJob {
   std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
   std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
   std::vector<measure::TensorMap> maps{};            ///< in kernel order
-  bool validate_only = false;                        ///< launch it once and compare; no samples are taken
+  bool validate_only = false;                        ///< launch it a few times and compare; no samples are taken
 };
 /// Other values that a program reports: the metric, and its value for each of the samples.
 using Reported = std::vector<std::pair<std::string, std::vector<double>>>;

@@ -209,6 +209,7 @@ TuneResult Tuning::result(bool done) {
   keeper.finish();
   stored.finish();
   outcomes.results().read_reported();
+  for (const std::string& doubt : doubts(spec, result)) observer.on_warning(doubt);
   result.advisor = path.advice();
   result.compile_cpu_s = totals.compile_cpu_s;
   result.compile_wall_s = totals.compile_wall_s;

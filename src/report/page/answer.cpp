@@ -52,10 +52,12 @@ std::string noise_text(const measure::Summary& time) {
 std::string validation_text(const CaseView& view) {
   const store::Record& best = *view.shown.best->record;
   for (const store::Record& record : *view.shown.records)
-    if (record.key == best.key && record.outcome == Outcome::ok && record.validation)
+    if (record.key == best.key && record.outcome == Outcome::ok && record.validation) {
+      if (!record.validation->has_reference()) return "none: no reference was compared; " + record.validation->text();
       return fmt::format("{} agrees with the reference; largest error {:.2g}, relative {:.2g}",
                          record.validation->output.empty() ? "output" : record.validation->output,
                          record.validation->max_abs_error, record.validation->max_rel_error);
+    }
   return "none: no reference was compared";
 }
 

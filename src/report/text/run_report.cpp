@@ -312,6 +312,14 @@ std::vector<FailureGroup> failure_groups(const run::TuneResult& result) {
   return list;
 }
 
+std::string sanitize_hint(const run::TuneResult& result) {
+  const bool wrong = std::any_of(result.records.begin(), result.records.end(), [](const store::Record& record) {
+    return (record.outcome == Outcome::wrong_result || record.outcome == Outcome::crashed) &&
+           record.device.backend == "host" && !store::is_sanitized(record);
+  });
+  return wrong ? "(--sanitize names the line of an access outside of a buffer, and finds a missing barrier)\n" : "";
+}
+
 std::string failures_text(const spec::Spec& spec, const run::TuneResult& result) {
   std::string text;
   bool has_log = false;
@@ -322,7 +330,7 @@ std::string failures_text(const spec::Spec& spec, const run::TuneResult& result)
                         config_text(spec, group.example->config), message_line(group.example->message));
   }
   if (has_log) text += "(run --log FILE keeps all that compilers and kernels print)\n";
-  return text;
+  return text + sanitize_hint(result);
 }
 
 namespace {

@@ -110,6 +110,9 @@ struct FailureGroup {
 /// of a kernel.
 std::vector<FailureGroup> failure_groups(const run::TuneResult& result);
 
+/// A line for users of the host backend whose kernel crashed or was wrong; empty: --sanitize would not help.
+std::string sanitize_hint(const run::TuneResult& result);
+
 /// A line for each: "3 crashed, e.g. BLOCK=64: AddressSanitizer: heap-buffer-overflow ... conv.cu:62".
 std::string failures_text(const spec::Spec& spec, const run::TuneResult& result);
 

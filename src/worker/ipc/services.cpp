@@ -48,8 +48,10 @@ std::string emulated_place(const WorkerReply& reply) {
   const ErrorKind kind = reply.failure->from_outside ? ErrorKind::io
                          : kernel                    ? ErrorKind::invalid_spec
                                                      : ErrorKind::unavailable;
-  throw Error(kind, fmt::format("{}died: {}{}{}", what, reply.failure->text, reply.stderr_tail.empty() ? "" : "\n",
-                                reply.stderr_tail));
+  const bool unclear = kernel && problem.backend == "host" && !problem.sanitize && !reply.failure->from_outside;
+  throw Error(kind, fmt::format("{}died: {}{}{}{}", what, reply.failure->text,
+                                unclear ? " (--sanitize names the line of an access outside of a buffer)" : "",
+                                reply.stderr_tail.empty() ? "" : "\n", reply.stderr_tail));
 }
 
 [[noreturn]] void throw_open_failure(const run::OpenJob&, const WorkerReply& reply) {

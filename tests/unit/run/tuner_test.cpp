@@ -35,6 +35,57 @@ std::size_t stored_records(const Tuning& t) { return read_records(t.options.stor
 
 }  // namespace
 
+TEST_CASE("A reference that most configurations contradict in the same way is suspect") {
+  Tuning t;
+  t.parameters = only_a;
+  double of_4 = 3;
+  t.bench.respond = [&](const BenchJob& job) {
+    BenchAnswer answer = measured(1);
+    const auto a = Tuning::value(job.config, "A");
+    if (a == 1) return answer;
+    answer = failed(Outcome::wrong_result, "validate");
+    validate::Comparison& compared = answer.validation.emplace();
+    compared.output = "y";
+    compared.passed = false;
+    compared.count = 64;
+    compared.mismatched = 1;
+    compared.first_index = 63;
+    compared.first_coordinates = {7, 7};
+    compared.actual = a == 4 ? of_4 : 3;
+    return answer;
+  };
+  t.run();
+  REQUIRE(t.observer.warnings.size() == 1);
+  CHECK(t.observer.warnings[0].find("3 of 3 wrong results differ from the reference in the same way (y: 1 of 64 "
+                                    "elements; first at [7, 7], where they have 3 and the reference has 0), and only "
+                                    "one configuration agrees with it") != std::string::npos);
+  t.run();  // from the store
+  CHECK(t.observer.warnings.size() == 1);
+  std::filesystem::remove_all(t.options.store);
+  of_4 = 5;
+  t.run();
+  REQUIRE(t.observer.warnings.size() == 1);
+  CHECK(t.observer.warnings[0].find("2 of 3 wrong results") != std::string::npos);
+}
+
+TEST_CASE("Without a reference, a run says which configurations leave elements unwritten") {
+  Tuning t;
+  t.parameters = only_a;
+  t.reference.clear();
+  t.bench.respond = [&](const BenchJob& job) {
+    BenchAnswer answer = measured(1);
+    if (Tuning::value(job.config, "A") < 3) return answer;
+    answer.validation.emplace();
+    answer.validation->output = "y";
+    answer.validation->count = 64;
+    answer.validation->unwritten = 32;
+    return answer;
+  };
+  t.run();
+  REQUIRE(t.observer.warnings.size() == 1);
+  CHECK(t.observer.warnings[0].find("2 configurations leave elements of outputs unwritten, e.g. A=") == 0);
+}
+
 TEST_CASE("Every configuration is recorded once, and the store holds what the result holds") {
   Tuning t;
   const TuneResult result = t.run();

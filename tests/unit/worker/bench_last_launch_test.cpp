@@ -25,7 +25,7 @@ FakeKernel working(std::function<bool(int)> works) {
   return [works = std::move(works)](const FakeLaunch& call) { return works(call.number) ? doubling(call) : 0.1; };
 }
 
-constexpr const char* late = "; the first launch was right, and one after the measured launches was not";
+constexpr const char* late = "; the first launch was right, and a later one was not";
 
 /// Where outputs are compared on the device.
 void check_there(Bench& bench) {
@@ -55,6 +55,45 @@ TEST_CASE("A kernel that stops working after its first launch is wrong, on the h
       }
       CHECK(bench.run("right", doubling).outcome == Outcome::ok);
     }
+  }
+}
+
+TEST_CASE("A kernel that stops working after its first launch is wrong where nothing is measured, too") {
+  Bench bench;
+  BenchSession session(bench.device, bench.open, bench.clock);
+  BenchJob job = bench.job("once", working([](int number) { return number < 1; }));
+  job.validate_only = true;
+  const BenchAnswer answer = session.bench(job);
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK(has(answer.message, late));
+  job = bench.job("right", doubling);
+  job.validate_only = true;
+  CHECK(session.bench(job).outcome == Outcome::ok);
+}
+
+TEST_CASE("Without a reference, the elements that no launch writes are counted, on the host and on the device") {
+  for (const bool there : {false, true}) {
+    CAPTURE(there);
+    Bench bench;
+    bench.open.reference = {};
+    if (there) check_there(bench);
+    const auto half = [](const FakeLaunch& call) {
+      std::fill_n(call.buffer<float>(1), count / 2, 1.0f);
+      return 1.5;
+    };
+    const BenchAnswer answer = bench.run("half", half);
+    CHECK(answer.outcome == Outcome::ok);
+    REQUIRE(answer.validation);
+    CHECK_FALSE(answer.validation->has_reference());
+    CHECK(answer.validation->text() == "y: 16 of 32 elements are never written");
+    CHECK_FALSE(bench.run("right", doubling).validation);
+    // Poison that was read is written.
+    const auto copies_poison = [](const FakeLaunch& call) {
+      float* const y = call.buffer<float>(1);
+      std::fill(y, y + count, std::signbit(y[0]) ? y[0] : 1.0f);
+      return 1.5;
+    };
+    CHECK_FALSE(bench.run("copies", copies_poison).validation);
   }
 }
 

@@ -82,7 +82,40 @@ TEST_CASE("Without a reference anything but a broken guard passes") {
   bench.open.reference = {};
   const BenchAnswer answer = bench.run("anything", [](const FakeLaunch&) { return 2.0; });
   CHECK(answer.outcome == Outcome::ok);
-  CHECK_FALSE(answer.validation.has_value());
+  REQUIRE(answer.validation);
+  CHECK(answer.validation->unwritten == count);
+}
+
+TEST_CASE("A reference kernel that reads integers outside of its arguments is refused, though none is NaN") {
+  Bench bench;
+  for (ArgumentPlan& plan : bench.open.arguments)
+    if (plan.buffer) plan.buffer->dtype = DType::i32;
+  const auto shifted = [](std::size_t by) {
+    return [by](const FakeLaunch& call) {
+      for (std::size_t i = 0; i < count; ++i) call.buffer<std::int32_t>(1)[i] = call.buffer<std::int32_t>(0)[i + by];
+      return 1.0;
+    };
+  };
+  bench.device.kernels[bench.open.reference.artifact.key] = shifted(1);
+  const auto refused = [&] {
+    try {
+      bench.run("same", shifted(1));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused().find("reads outside of its arguments for 1 of 32 elements of output 'y'") != std::string::npos);
+  bench.device.kernels[bench.open.reference.artifact.key] = shifted(0);
+  CHECK(bench.run("right", shifted(0)).outcome == Outcome::ok);
+  // Launches that differ in any case show nothing.
+  int launches = 0;
+  std::filesystem::remove(bench.open.scratch / "expected-complete");
+  bench.device.kernels[bench.open.reference.artifact.key] = [&](const FakeLaunch& call) {
+    std::fill_n(call.buffer<std::int32_t>(1), count, ++launches);
+    return 1.0;
+  };
+  CHECK(refused().empty());
 }
 
 TEST_CASE("A builtin reference computes from the same inputs; its arguments are checked") {

@@ -73,6 +73,21 @@ TEST_CASE("A kernel that reads scratch before it writes there computes with NaN"
   CHECK(bench.run_with("reads", scratch(count, false), added_to_scratch).outcome == Outcome::wrong_result);
 }
 
+TEST_CASE("Results computed from poison were written, and zeros in the scratch buffer are named if they help") {
+  ScratchBench bench;
+  const BenchAnswer adds = bench.run_with("adds", scratch(count, false), added_to_scratch);
+  REQUIRE(adds.validation);
+  CHECK(adds.validation->nans == count);
+  CHECK(adds.validation->unwritten == 0);
+  CHECK(adds.message.find("never written") == std::string::npos);
+  CHECK(adds.message.find("give 'work' zero = true") != std::string::npos);
+  const BenchAnswer idle = bench.run_with("idle", scratch(count, false), [](const FakeLaunch&) { return 1.5; });
+  REQUIRE(idle.validation);
+  CHECK(idle.validation->unwritten == count);
+  CHECK(idle.message.find("never written") != std::string::npos);
+  CHECK(idle.message.find("zero = true") == std::string::npos);
+}
+
 TEST_CASE("Scratch that the spec wants zeroed holds zeros before every launch, timed ones too") {
   ScratchBench bench;
   std::size_t not_zero = 0;
