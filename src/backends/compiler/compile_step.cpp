@@ -17,10 +17,6 @@ namespace {
 // The first errors matter most; templates can make them long.
 constexpr std::uint64_t log_bytes = std::uint64_t{256} << 10;
 
-}  // namespace
-
-namespace {
-
 /// complaint: what is wrong with a name that is none.
 void check_name(const std::string& text, const std::string& complaint) {
   const std::string name = build::unqualified_name(text);

@@ -139,8 +139,6 @@ Names files_in_markers(const std::string& text, const std::string& own) {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 /// Whether it has the form of GCC's temporary files, in any directory of a wrapper: "/var/tmp/ccXdQ3aB.o".
 bool is_temporary(const std::string& word) {
   constexpr std::size_t random = 6;

@@ -126,9 +126,18 @@ std::vector<Piece> compilers_in_path(const std::vector<Piece>& pieces,
   return found;
 }
 
-}  // namespace
-
-namespace {
+/// The program in the first line of a script ("#!/opt/tool"); empty: another file, or a program found in PATH.
+fs::path interpreter_of(const fs::path& script, const std::function<std::string(const std::string&)>& find_in_path) {
+  char line[256] = {};
+  std::ifstream(script, std::ios::binary).getline(line, sizeof line);
+  const std::string_view text = line;
+  const std::vector<std::string> words =
+      text.starts_with("#!") ? base::split(base::trimmed(text.substr(2)), ' ') : std::vector<std::string>();
+  if (words.empty() || words[0].empty()) return {};
+  const fs::path program = words[0];
+  std::error_code error;
+  return fs::equivalent(program, find_in_path(program.filename().string()), error) ? fs::path() : program;
+}
 
 /// The files that build tools read first, in the command's directory and in those among the words after the tool.
 std::vector<fs::path> files_of_tools(const std::vector<Piece>& pieces, std::size_t tool, const fs::path& folder) {
@@ -157,23 +166,6 @@ bool is_readable_file(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && ::access(path.c_str(), R_OK) == 0;
 }
-
-namespace {
-
-/// The program in the first line of a script ("#!/opt/tool"); empty: another file, or a program found in PATH.
-fs::path interpreter_of(const fs::path& script, const std::function<std::string(const std::string&)>& find_in_path) {
-  char line[256] = {};
-  std::ifstream(script, std::ios::binary).getline(line, sizeof line);
-  const std::string_view text = line;
-  const std::vector<std::string> words =
-      text.starts_with("#!") ? base::split(base::trimmed(text.substr(2)), ' ') : std::vector<std::string>();
-  if (words.empty() || words[0].empty()) return {};
-  const fs::path program = words[0];
-  std::error_code error;
-  return fs::equivalent(program, find_in_path(program.filename().string()), error) ? fs::path() : program;
-}
-
-}  // namespace
 
 std::vector<NamedFile> named_files(const std::vector<std::string>& words, const fs::path& folder,
                                    const std::function<bool(const fs::path&)>& is_file,
