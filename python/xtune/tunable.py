@@ -84,6 +84,7 @@ class _Rest(TypedDict, total=False):
     args: Optional[Mapping[str, Any]]
     shared: Optional[Formula]
     cluster: Optional[Launch]
+    cooperative: bool
     constraints: Union[str, Callable, Sequence[Union[str, Callable]]]
     reference: Optional[Callable]
     check: Optional[Callable]
