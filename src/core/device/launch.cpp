@@ -62,7 +62,7 @@ std::optional<std::string> forbidden_cluster(const Launch& launch, const DeviceI
 std::optional<std::string> forbidden_cooperative(const Launch& launch, std::int64_t threads, const KernelNeeds& kernel,
                                                  const DeviceInfo& device) {
   if (!launch.cooperative || device.compute_units <= 0) return std::nullopt;
-  if (is_emulated(device)) return device.name + " (emulated) has no cooperative launches";
+  if (is_emulated(device)) return device.name + " has no cooperative launches";
   std::int64_t each = std::numeric_limits<std::int64_t>::max();
   const auto limit = [&](std::int64_t all, std::int64_t of_block) {
     if (all > 0 && of_block > 0) each = std::min(each, all / of_block);
