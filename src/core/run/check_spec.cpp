@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/model/rank.hpp"
+#include "core/run/problem_setup.hpp"
 #include "core/search/strategy.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
@@ -140,17 +141,43 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
   return fmt::format("none of {} configurations that were tried can be launched, {}", tried, example);
 }
 
-void check_reference_file(const spec::Spec& spec, const std::vector<validate::ArgumentLayout>& layouts) {
+namespace {
+
+/// As the worker that computes the reference will call it.
+void check_builtin_call(const spec::Spec& spec, const resolve::CandidateResolver& resolver,
+                        const std::vector<validate::ArgumentLayout>& layouts, std::uint64_t limit_bytes) {
   const spec::ReferenceSpec& reference = spec.validate.reference;
-  if (reference.kind != spec::ReferenceSpec::Kind::file) return;
-  for (validate::ArgumentLayout output : layouts) {
-    if (output.role == spec::ArgRole::in || (!reference.output.empty() && output.name != reference.output)) continue;
-    output.file = reference.file;
-    try {
+  const ReferencePlan plan = plan_contents(spec, resolver);
+  const std::vector<validate::ArgumentLayout> constants = resolver.constants(limit_bytes);
+  validate::BuiltinCall call;
+  call.scalars = {plan.scalars.begin(), plan.scalars.end()};
+  for (const validate::ArgumentLayout& layout : layouts)
+    if (!call.output && layout.role != spec::ArgRole::in && (plan.output.empty() || layout.name == plan.output))
+      call.output = &layout;
+  for (const auto& [role, name] : plan.arrays) {
+    const validate::ArgumentLayout* found = base::find_named(layouts, name);
+    if (!found) found = base::find_named(constants, name);
+    if (found && found->role != spec::ArgRole::out) call.arrays[role] = {found, {}};
+  }
+  if (call.output && call.arrays.size() == plan.arrays.size()) validate::check_builtin(reference.name, call);
+}
+
+}  // namespace
+
+void check_reference(const spec::Spec& spec, const resolve::CandidateResolver& resolver, std::uint64_t limit_bytes) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  using enum spec::ReferenceSpec::Kind;
+  if (reference.kind != file && reference.kind != builtin) return;
+  const std::vector<validate::ArgumentLayout> layouts = resolver.layouts(limit_bytes);
+  try {
+    if (reference.kind == builtin) return check_builtin_call(spec, resolver, layouts, limit_bytes);
+    for (validate::ArgumentLayout output : layouts) {
+      if (output.role == spec::ArgRole::in || (!reference.output.empty() && output.name != reference.output)) continue;
+      output.file = reference.file;
       validate::check_contents(output);
-    } catch (const Error& error) {
-      throw spec::spec_error(spec, reference.at, error.what());
     }
+  } catch (const Error& error) {
+    throw spec::spec_error(spec, reference.at, error.what());
   }
 }
 

@@ -8,7 +8,6 @@
 #include "core/resolve/resolve.hpp"
 #include "core/space/space.hpp"
 #include "core/spec/spec.hpp"
-#include "core/validate/inputs.hpp"
 
 namespace xtune::run {
 
@@ -23,7 +22,8 @@ void check_spec(const spec::Spec& spec);
 std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space,
                                           const resolve::CandidateResolver& resolver);
 
-/// Throws Error(invalid_spec) at the reference's place where it is a file that does not hold what its output holds.
-void check_reference_file(const spec::Spec& spec, const std::vector<validate::ArgumentLayout>& layouts);
+/// Throws Error(invalid_spec) at the reference's place where it is a file that does not hold what its output holds, or
+/// a builtin that does not fit the arguments. limit_bytes: as for CandidateResolver::layouts.
+void check_reference(const spec::Spec& spec, const resolve::CandidateResolver& resolver, std::uint64_t limit_bytes = 0);
 
 }  // namespace xtune::run

@@ -9,6 +9,7 @@
 #include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
+#include "core/run/check_spec.hpp"
 #include "core/run/run_parts.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
@@ -52,19 +53,20 @@ ReferencePlan plan_kernel(const RunContext& run) {
   return plan;
 }
 
-/// Any other reference.
-ReferencePlan plan_contents(const RunContext& run) {
-  const spec::ReferenceSpec& reference = run.spec.validate.reference;
+}  // namespace
+
+ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateResolver& resolver) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
   ReferencePlan plan;
   plan.output = reference.output;
   plan.file = reference.file;
-  plan.folder = run.spec.path.parent_path();
-  const space::Config own = run.resolver.reference_config();
-  plan.scalar_arguments = run.resolver.scalars(own);
-  const Bindings bindings = run.resolver.bindings(own);
+  plan.folder = spec.path.parent_path();
+  const space::Config own = resolver.reference_config();
+  plan.scalar_arguments = resolver.scalars(own);
+  const Bindings bindings = resolver.bindings(own);
   const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
   for (const auto& [role, text] : reference.bindings) {
-    const spec::ArgSpec* const argument = base::find_named(run.spec.args, text.text);
+    const spec::ArgSpec* const argument = base::find_named(spec.args, text.text);
     if (argument && has_elements(argument->kind))
       plan.arrays.emplace_back(role, text.text);
     else if (spec::is_word_role(role))
@@ -76,7 +78,6 @@ ReferencePlan plan_contents(const RunContext& run) {
   return plan;
 }
 
-}  // namespace
 
 /// Reading every output back would take longer than most measurements.
 void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
@@ -98,7 +99,8 @@ void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
 void ProblemSetup::make_reference(std::function<void(Reference)> done) {
   const spec::ReferenceSpec& reference = run_.spec.validate.reference;
   const bool is_kernel = reference.kind == spec::ReferenceSpec::Kind::kernel;
-  ReferencePlan plan = is_kernel ? plan_kernel(run_) : plan_contents(run_);
+  if (!is_kernel) check_reference(run_.spec, run_.resolver);
+  ReferencePlan plan = is_kernel ? plan_kernel(run_) : plan_contents(run_.spec, run_.resolver);
   plan.kind = reference.kind;
   plan.at = spec::to_string(reference.at);
   plan.name = reference.name;

@@ -6,11 +6,16 @@
 #include <optional>
 #include <utility>
 
+#include "core/resolve/resolve.hpp"
 #include "core/run/services.hpp"
+#include "core/spec/spec.hpp"
 
 namespace xtune::run {
 
 struct RunParts;
+
+/// A reference that is not a kernel, without its kind, place and name.
+ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateResolver& resolver);
 
 /// Compiles the reference kernel and the check kernel, if there are any, and then gives the problem to all devices.
 class ProblemSetup {

@@ -49,6 +49,8 @@ std::vector<std::byte> run_builtin(std::string_view name, const BuiltinCall& cal
 /// How many terms form one element of the output, and its magnitude for random terms. call: must be valid for
 /// run_builtin.
 ResultFacts builtin_facts(std::string_view name, const BuiltinCall& call);
+/// Throws as run_builtin for what the layouts and scalars determine; the arrays have no data yet.
+void check_builtin(std::string_view name, BuiltinCall call);
 
 }  // namespace xtune::validate
 

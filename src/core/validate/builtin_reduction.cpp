@@ -276,6 +276,10 @@ std::vector<std::byte> layernorm(const BuiltinCall& call) {
   });
 }
 
-ResultFacts layernorm_facts(const BuiltinCall& call) { return {lines_of(call, "layernorm").length, 0}; }
+ResultFacts layernorm_facts(const BuiltinCall& call) {
+  const std::uint64_t length = lines_of(call, "layernorm").length;
+  for (const char* role : {"gamma", "beta"}) line_array(call, role, length, 0);
+  return {length, 0};
+}
 
 }  // namespace xtune::validate::builtin
