@@ -2,6 +2,7 @@
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
+#include "core/init/signature.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/search/samples.hpp"
 #include "report/text/run_report.hpp"
@@ -51,6 +52,7 @@ class CompileRun {
   void compile_for(const run::Target& target, ArchSummary& summary) {
     const spec::Spec spec = load_spec_for(options_.path, options_.common, target);
     require_more_than_space(options_.path, spec, "compile");
+    init::check_signatures(spec);
     report_.several_cases = spec.cases.size() > 1;
     for (const Bindings& problem : spec.cases) {
       if (stop_) return;

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/device/backend_facts.hpp"
+#include "core/init/signature.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/job.hpp"
 #include "core/store/record_log.hpp"
@@ -265,6 +266,7 @@ int RunCommand::go() {
   if (!options_.dry_run) join(target_.device.arch);
   if (speaks_) tell_notes(spec_);
   apply(false);
+  init::check_signatures(spec_);
   put_before_program();
   if (options_.dry_run) return print_commands();
 

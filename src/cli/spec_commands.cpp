@@ -6,6 +6,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/init/draft.hpp"
 #include "core/model/rank.hpp"
+#include "core/init/signature.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/spec/document.hpp"
@@ -238,6 +239,8 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
   if (plain.process) backends = device::backends_of(device::SourceKind::program);
   if (plain.for_kokkos() && options.backend == "auto") backends = {plain.kernel.backend};
+  for (const auto& [backend, each] : specs)
+    if (overlays || &each == &specs.front().second) init::check_signatures(each);
   // Without overlays all of them are the same spec, and a spec that lists a million configurations takes seconds to
   // read.
   const bool overlays = spec::Document(*plain.text, plain.text_name).root().find("on") != nullptr;

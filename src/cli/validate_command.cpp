@@ -4,6 +4,7 @@
 #include "cli/cases.hpp"
 #include "cli/progress.hpp"
 #include "core/device/backend_facts.hpp"
+#include "core/init/signature.hpp"
 #include "core/run/job.hpp"
 #include "core/search/samples.hpp"
 #include "core/store/record.hpp"
@@ -144,6 +145,7 @@ void validate_on(const ValidateOptions& options, SpecsWork& work, run::Target ta
   if (options.sanitize) require_sanitizable(target.device);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
   require_more_than_space(options.path, spec, "validate");
+  init::check_signatures(spec);
   tell_no_gpu(target, "checking");
   if (!options.quiet) tell_begin(options, spec, target);
   worker::JobWorkers workers(work.loop, worker::job_count(options.common.jobs), worker::JobWorkers::Orphans::kill);

@@ -11,7 +11,7 @@ using namespace xtune::cli_test;
 
 namespace {
 
-std::size_t lines_of(const std::string& text) {
+std::size_t count_of_lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
@@ -135,14 +135,14 @@ TEST_CASE("Tables of run and best, and all records of a store, are CSV on reques
   const CommandResult run = cli.xtune({"run", spec, "--backend", "host", "--format", "csv"});
   REQUIRE(run.exit_code == 0);
   CHECK(run.stdout_text.starts_with("kernel,device,problem.N,rank,config.VARIANT,time_ms,low_ms,high_ms"));
-  CHECK(lines_of(run.stdout_text) == 3);
+  CHECK(count_of_lines(run.stdout_text) == 3);
   const CommandResult best = cli.xtune({"best", spec, "--backend", "host", "--format", "csv"});
   CHECK(best.stdout_text.starts_with("kernel,problem.N,match,config.VARIANT,time_ms"));
-  CHECK(lines_of(best.stdout_text) == 2);
+  CHECK(count_of_lines(best.stdout_text) == 2);
   CHECK(has(best.stdout_text, "\ncopy,4096,exact,"));
   const CommandResult stored = cli.xtune({"store", "export", "--format", "csv"});
   REQUIRE(stored.exit_code == 0);
-  CHECK(lines_of(stored.stdout_text) == 4);
+  CHECK(count_of_lines(stored.stdout_text) == 4);
   CHECK(has(stored.stdout_text, ",rejected,"));
   CHECK(cli.xtune({"check", spec, "--format", "csv"}).exit_code == 2);
 }

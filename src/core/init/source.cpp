@@ -335,6 +335,7 @@ class KernelReader {
   /// Behind __global__; returns where to go on.
   std::size_t function(std::size_t i) {
     KernelFunction kernel;
+    kernel.first_line = tokens_[i - 1].line;
     const bool counts = !instantiated_ && (!templated_ || !template_.empty());
     for (; i < tokens_.size() && !at(i, ";") && !at(i, "{") && !at(i, "}"); ++i) {
       if (at(i, "[") || at(i, "<")) {
@@ -363,14 +364,18 @@ class KernelReader {
     for (const std::string& scope : scopes_)
       if (!scope.empty()) kernel.qualified += scope + "::";
     kernel.qualified += kernel.name;
+    kernel.declared = arguments;
     kernel.body = part(tokens_, open + 1, end);
     if (templated_)
       for (const Tokens& each : split_arguments(template_)) kernel.templates.push_back(template_parameter(each));
     for (const Tokens& each : split_arguments(arguments))
       if (!(each.size() == 1 && each.front().is("void"))) kernel.arguments.push_back(argument_of(each));
-    const bool known = std::any_of(found_.begin(), found_.end(),
-                                   [&](const KernelFunction& other) { return other.qualified == kernel.qualified; });
-    if (counts && !known) found_.push_back(std::move(kernel));
+    const auto known = std::find_if(found_.begin(), found_.end(),
+                                    [&](const KernelFunction& other) { return other.qualified == kernel.qualified; });
+    if (known != found_.end())
+      known->only = false;
+    else if (counts)
+      found_.push_back(std::move(kernel));
     templated_ = instantiated_ = false;
     return end >= tokens_.size() ? tokens_.size() : end + 1;
   }
@@ -448,21 +453,26 @@ TypeNames::TypeNames(const TokenizedSource& source) {
   };
   for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
     if (tokens[i].is("using") && tokens[i + 1].is_word() && tokens[i + 2].is("="))
-      names_.try_emplace(tokens[i + 1].text, text_of(until_end(i + 3)));
+      add(tokens[i + 1].text, text_of(until_end(i + 3)));
     if (!tokens[i].is("typedef")) continue;
     Tokens type = until_end(i + 1);
     if (type.size() < 2 || !type.back().is_word()) continue;
     const std::string name = type.back().text;
     type.pop_back();
-    names_.try_emplace(name, text_of(type));
+    add(name, text_of(type));
   }
   for (const Directive& directive : source.directives) {
     Tokens body = directive.name == "define" ? tokens_of(directive.text) : Tokens();
     if (body.size() < 2 || body[1].is("(")) continue;
     const std::string name = body.front().text;
     body.erase(body.begin());
-    if (element_type(text_of(body))) names_.try_emplace(name, text_of(body));
+    if (element_type(text_of(body))) add(name, text_of(body));
   }
+}
+
+void TypeNames::add(const std::string& name, const std::string& type) {
+  const auto [known, is_new] = names_.try_emplace(name, type);
+  if (!is_new && known->second != type) known->second.clear();
 }
 
 std::optional<ElementType> TypeNames::element_type(const std::string& type) const {

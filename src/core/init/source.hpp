@@ -76,7 +76,10 @@ struct KernelFunction {
   std::vector<TemplateParameter> templates;
   std::vector<FunctionArgument> arguments;
   std::vector<Tokens> launch_bounds;  ///< the arguments of __launch_bounds__, or of a macro that is named like it
+  Tokens declared;                    ///< its arguments as they are written
   Tokens body;                        ///< between its braces
+  std::size_t first_line = 0;         ///< of __global__
+  bool only = true;                   ///< no other definition has its name
 };
 
 /// Definitions, in their order; of several of one name (overloads, branches of #if) the first. Declarations, explicit
@@ -89,17 +92,19 @@ struct ElementType {
   int lanes = 1;
 };
 
-/// The names that a source gives to types: using, typedef, and macros whose bodies are types. The first of each counts.
+/// The names that a source gives to types: using, typedef, and macros whose bodies are types. A name with two meanings,
+/// as in the branches of #if, has none.
 class TypeNames {
  public:
   explicit TypeNames(const TokenizedSource& source);
-  /// The name stands for this type from now on: of a template parameter.
+  /// The name stands for this type from now on, or for an unknown one if it is empty: of a template parameter.
   void set(const std::string& name, const std::string& type) { names_[name] = type; }
 
   /// nullopt: none that a spec can name.
   std::optional<ElementType> element_type(const std::string& type) const;
 
  private:
+  void add(const std::string& name, const std::string& type);
   std::map<std::string, std::string, std::less<>> names_;
 };
 

@@ -11,7 +11,7 @@
 
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
-#include "core/build/source_closure.hpp"
+#include "core/init/signature.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "system/files.hpp"
@@ -52,42 +52,21 @@ Names names_in_texts(const spec::Spec& spec) {
 /// #include, or options include more.
 std::optional<Names> words_in_sources(const spec::Spec& spec, const spec::SourceText& source,
                                       const build::SourceScan& own) {
-  build::CompileRequest request;
-  request.source_name = source.path.string();
-  request.source = source.text;
-  request.include_dirs.push_back(source.path.parent_path().string());
-  for (const std::filesystem::path& folder : spec.kernel.include_dirs) request.include_dirs.push_back(folder.string());
-  std::vector<std::string> options;
-  for (const spec::Text& option : spec.kernel.options) options.push_back(option.text);
-  for (const auto& [backend, own_options] : spec.kernel.backend_options)
-    for (const spec::Text& option : own_options) options.push_back(option.text);
-  const build::IncludeOptions paths = build::include_options(options);
-  if (!paths.forced.empty()) return std::nullopt;
-  request.include_dirs.insert(request.include_dirs.end(), paths.folders.begin(), paths.folders.end());
-  build::ScannedFiles headers;
-  build::source_closure(request, {}, headers);
-  bool computes = own.computes_names;
+  const auto headers = init::user_headers(source.path, source.text, spec.kernel);
+  bool computes = own.computes_names || !headers;
   Names words(own.words.begin(), own.words.end());
-  for (const auto& [path, header] : headers) {
+  for (const auto& [path, header] : headers.value_or(build::ScannedFiles())) {
     computes = computes || header.scan.computes_names;
     words.insert(header.scan.words.begin(), header.scan.words.end());
   }
   return computes ? std::nullopt : std::optional(std::move(words));
 }
 
-/// "gemm" of "ns::gemm<{BLOCK}>"; empty where an expression makes it.
-std::string function_of(const std::string& entry) {
-  std::string name = entry.substr(0, entry.find('<'));
-  if (name.find('{') != std::string::npos) return {};
-  name.erase(name.find_last_not_of(" \t") + 1);
-  return name.substr(std::min(name.find_last_of(" \t:") + 1, name.size()));
-}
-
 void warn_of_missing(const spec::Location& at, const std::string& what, const std::string& entry,
                      const spec::SourceText& source, const std::optional<Names>& words,
                      std::vector<std::string>& warnings) {
-  const std::string name = function_of(entry);
-  if (!words || name.empty() || words->contains(name)) return;
+  const std::string name = build::unqualified_name(entry);
+  if (!words || name.find('{') != std::string::npos || words->contains(name)) return;
   warnings.push_back(fmt::format("{}: {} '{}' is not in {}{}", spec::to_string(at), what, base::printable(name, 80),
                                  source.path.filename().string(),
                                  base::did_you_mean(name, {words->begin(), words->end()})));

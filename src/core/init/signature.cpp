@@ -1,0 +1,288 @@
+// A refusal must be right: whatever cannot be read for sure is left to the compiler and the launch.
+#include "core/init/signature.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.hpp"
+#include "core/init/source.hpp"
+#include "system/files.hpp"
+
+namespace xtune::init {
+
+std::optional<build::ScannedFiles> user_headers(const std::filesystem::path& source, const std::string& text,
+                                                const spec::KernelSpec& kernel) {
+  build::CompileRequest request;
+  request.source_name = source.string();
+  request.source = text;
+  request.include_dirs.push_back(source.parent_path().string());
+  for (const std::filesystem::path& directory : kernel.include_dirs) request.include_dirs.push_back(directory.string());
+  std::vector<std::string> options;
+  for (const spec::Text& option : kernel.options) options.push_back(option.text);
+  for (const auto& [backend, own] : kernel.backend_options)
+    for (const spec::Text& option : own) options.push_back(option.text);
+  const build::IncludeOptions paths = build::include_options(options);
+  if (!paths.forced.empty()) return std::nullopt;
+  request.include_dirs.insert(request.include_dirs.end(), paths.folders.begin(), paths.folders.end());
+  build::ScannedFiles headers;
+  build::source_closure(request, {}, headers);
+  return headers;
+}
+
+namespace {
+
+/// A source with the user's headers.
+struct SourceFile {
+  std::string name;
+  std::size_t first_line = 1;
+  TokenizedSource text;
+};
+
+struct FoundKernel {
+  KernelFunction function;
+  std::string place;  ///< "gemm.cu:12"
+};
+
+class Sources {
+ public:
+  Sources(const spec::Spec& spec, const std::filesystem::path& path) {
+    const spec::SourceText source = spec::read_source(spec, path);
+    files_.push_back({source.path.filename().string(), source.first_line, tokenize(source.text)});
+    const auto headers = user_headers(source.path, source.text, spec.kernel);
+    complete_ = headers.has_value();
+    for (const auto& [header, scanned] : headers.value_or(build::ScannedFiles()))
+      files_.push_back({header.filename().string(), 1, tokenize(system::read_file(header))});
+    for (const SourceFile& file : files_) {
+      add(file.text);
+      for (KernelFunction& kernel : kernel_functions(file.text.tokens)) {
+        const std::string place = fmt::format("{}:{}", file.name, file.first_line - 1 + kernel.line);
+        kernel.only = kernel.only && !is_conditional(file.text, kernel);
+        kernels_.push_back({std::move(kernel), place});
+      }
+    }
+    std::vector<std::string> options;
+    for (const spec::Text& option : spec.kernel.options) options.push_back(option.text);
+    own_macros_ = build::defined_macros(options);
+    for (const auto& [name, text] : spec.kernel.defines) own_macros_.insert(name);
+    for (const space::Parameter& parameter : spec.parameters) own_macros_.insert(parameter.name);
+  }
+
+  /// nullptr: none, or several.
+  const FoundKernel* find(const std::string& name) const {
+    const FoundKernel* found = nullptr;
+    for (const FoundKernel& kernel : kernels_) {
+      if (kernel.function.name != name) continue;
+      if (found) return nullptr;
+      found = &kernel;
+    }
+    return found;
+  }
+
+  /// Whether no kernel can have this name, and another one is there.
+  bool lacks(const std::string& name) const {
+    return complete_ && !kernels_.empty() && !words_.contains(name) && !own_macros_.contains(name);
+  }
+
+  std::vector<std::string> kernel_names() const {
+    std::vector<std::string> names;
+    for (const FoundKernel& kernel : kernels_) names.push_back(kernel.function.name);
+    return names;
+  }
+
+  /// Whether the arguments are as many as are written: no macro stands for several.
+  bool is_plain(const KernelFunction& kernel) const {
+    return kernel.only &&
+           std::none_of(
+               kernel.declared.begin(), kernel.declared.end(),
+               [&](const Token& token) { return token.is("(") || token.is(".") || lists_.contains(token.text); }) &&
+           std::none_of(kernel.arguments.begin(), kernel.arguments.end(), [](const FunctionArgument& argument) {
+             return argument.name.empty() && argument.pointers == 0 && !TypeNames({}).element_type(argument.type);
+           });
+  }
+
+  /// The types, with the template arguments of an entry such as "gemm<float, {TILE}>".
+  TypeNames types(const KernelFunction& kernel, const std::string& entry) const {
+    TokenizedSource all;
+    for (const SourceFile& file : files_) {
+      all.tokens.insert(all.tokens.end(), file.text.tokens.begin(), file.text.tokens.end());
+      all.directives.insert(all.directives.end(), file.text.directives.begin(), file.text.directives.end());
+    }
+    TypeNames types(all);
+    for (const std::string& name : own_macros_) types.set(name, "");
+    const std::size_t open = entry.find('<'), close = entry.rfind('>');
+    std::vector<Tokens> given;
+    if (open < close && close != std::string::npos)
+      given = split_arguments(tokens_of(entry.substr(open + 1, close - open - 1)));
+    for (std::size_t i = 0; i < kernel.templates.size(); ++i)
+      if (kernel.templates[i].is_type())
+        types.set(kernel.templates[i].name, i < given.size() ? text_of(given[i]) : kernel.templates[i].default_value);
+    return types;
+  }
+
+ private:
+  /// Whether a condition begins or ends between __global__ and the body, or another branch has the name, too.
+  static bool is_conditional(const TokenizedSource& source, const KernelFunction& kernel) {
+    const std::size_t last = kernel.body.empty() ? kernel.line : kernel.body.front().line;
+    return std::any_of(source.directives.begin(), source.directives.end(),
+                       [&](const Directive& each) { return each.line >= kernel.first_line && each.line <= last; }) ||
+           std::any_of(source.tokens.begin(), source.tokens.end(),
+                       [&](const Token& each) { return each.alternative && each.is(kernel.name); });
+  }
+
+  void add(const TokenizedSource& source) {
+    for (const Token& token : source.tokens)
+      if (token.is_word()) words_.insert(token.text);
+    for (const Directive& directive : source.directives) {
+      const Tokens tokens = tokens_of(directive.text);
+      for (const Token& token : tokens)
+        if (token.is_word()) words_.insert(token.text);
+      if (directive.name == "include") {
+        const bool quoted = directive.text.starts_with('"'), known = quoted || directive.text.starts_with('<');
+        const std::string name = std::filesystem::path(base::trimmed(directive.text, "\"<> \t")).filename().string();
+        complete_ =
+            complete_ && known &&
+            (!quoted || std::any_of(files_.begin(), files_.end(), [&](const auto& file) { return file.name == name; }));
+      }
+      if (directive.name != "define" || tokens.empty()) continue;
+      complete_ = complete_ && directive.text.find("##") == std::string::npos;
+      if (std::any_of(tokens.begin(), tokens.end(), [](const Token& each) { return each.is(",") || each.is("("); }))
+        lists_.insert(tokens.front().text);
+    }
+  }
+
+  std::vector<SourceFile> files_;
+  std::vector<FoundKernel> kernels_;
+  bool complete_ = true;              ///< nothing that was not read can have a kernel
+  std::set<std::string> words_;       ///< all identifiers
+  std::set<std::string> lists_;       ///< macros that may stand for several arguments
+  std::set<std::string> own_macros_;  ///< names that the spec defines
+};
+
+bool is_cxx_float(DType type) {
+  return type == DType::f32 || type == DType::f64 || type == DType::c64 || type == DType::c128;
+}
+bool is_short_float(DType type) {
+  return type == DType::f16 || type == DType::bf16 || type == DType::f8e4m3 || type == DType::f8e5m2;
+}
+
+/// Whether a kernel that declares this type may get these elements, or this number. Bytes, and integers as large as
+/// what they stand for, are a usual disguise.
+bool fits(DType declared, DType given, bool is_buffer) {
+  if (declared == given) return true;
+  if (is_cxx_float(declared) || is_cxx_float(given)) {
+    if (!is_buffer) return false;
+    if (is_cxx_float(declared) && is_cxx_float(given)) return spec::part_of(declared) == spec::part_of(given);
+    return !is_short_float(declared) && !is_short_float(given) && !is_cxx_float(declared) &&
+           (size_of(declared) == 1 || size_of(declared) == size_of(spec::part_of(given)));
+  }
+  if (!is_buffer) return size_of(declared) == size_of(given);
+  if (is_short_float(declared) && is_short_float(given)) return false;
+  return size_of(declared) == 1 || size_of(given) <= 2 || size_of(declared) == size_of(given);
+}
+
+std::string text_of(const FunctionArgument& argument) {
+  return fmt::format("{}{}{} {}", argument.is_const && argument.pointers > 0 ? "const " : "", argument.type,
+                     std::string(static_cast<std::size_t>(argument.pointers), '*'), argument.name);
+}
+
+std::string text_of(const spec::ArgSpec& argument, DType dtype) {
+  if (argument.kind == spec::ArgKind::tensor_map) return "a tensor map";
+  return fmt::format("a {} of {}", argument.kind == spec::ArgKind::scalar ? "scalar" : "buffer", to_string(dtype));
+}
+
+class SignatureCheck {
+ public:
+  explicit SignatureCheck(const spec::Spec& spec) : spec_(spec) {}
+
+  void run() {
+    const Sources sources(spec_, spec_.kernel.source);
+    for (const spec::StepSpec& step : spec::steps_of(spec_))
+      check(sources, step.entry.text, step.entry.at, spec::arguments_of(spec_, step.args), true);
+    for (const auto& [argument, place] : read_only_)
+      if (is_output(argument->role) && !written_.contains(argument))
+        throw spec::spec_error(
+            spec_, argument->at,
+            fmt::format("the argument '{}' has role {}, and {} declares it {}. Give it role in, or "
+                        "declare it without const",
+                        argument->name, spec::role_words.of(argument->role), place.first, place.second));
+    const spec::ReferenceSpec& reference = spec_.validate.reference;
+    if (reference.kind != spec::ReferenceSpec::Kind::kernel || reference.config) return;
+    check(reference.source == spec_.kernel.source ? sources : Sources(spec_, reference.source), reference.name,
+          reference.at, spec::arguments_of(spec_, spec::reference_args(spec_)), false);
+  }
+
+ private:
+  using Arguments = std::vector<const spec::ArgSpec*>;
+
+  void check(const Sources& sources, const std::string& entry, const spec::Location& at, const Arguments& arguments,
+             bool writes) {
+    std::string name = build::unqualified_name(entry);
+    if (name.find('{') != std::string::npos) name.clear();  // an expression makes it
+    const FoundKernel* const found = name.empty() ? nullptr : sources.find(name);
+    if (!name.empty() && !found && sources.lacks(name))
+      throw spec::spec_error(
+          spec_, at,
+          fmt::format("the source has no kernel '{}'{}; it has {}", base::printable(name, 80),
+                      base::did_you_mean(name, sources.kernel_names()), fmt::join(sources.kernel_names(), ", ")));
+    if (!found || !sources.is_plain(found->function)) {
+      written_.insert(arguments.begin(), arguments.end());
+      return;
+    }
+    const KernelFunction& kernel = found->function;
+    if (kernel.arguments.size() != arguments.size()) refuse_count(*found, at, arguments);
+    const TypeNames types = sources.types(kernel, entry);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      check_type(*found, i, types, *arguments[i]);
+      const bool read_only = kernel.arguments[i].pointers == 1 && kernel.arguments[i].is_const;
+      if (writes && read_only)
+        read_only_.try_emplace(arguments[i], found->place, text_of(kernel.arguments[i]));
+      else if (writes)
+        written_.insert(arguments[i]);
+    }
+  }
+
+  [[noreturn]] void refuse_count(const FoundKernel& kernel, const spec::Location& at,
+                                 const Arguments& arguments) const {
+    std::vector<std::string> declared, given;
+    for (const FunctionArgument& argument : kernel.function.arguments) declared.push_back(text_of(argument));
+    for (const spec::ArgSpec* argument : arguments) given.push_back(argument->name);
+    throw spec::spec_error(
+        spec_, at,
+        fmt::format("{} takes {} arguments ({}; {}), and the spec gives it {} ({})", kernel.function.name,
+                    declared.size(), fmt::join(declared, ", "), kernel.place, given.size(), fmt::join(given, ", ")));
+  }
+
+  void check_type(const FoundKernel& kernel, std::size_t number, const TypeNames& types,
+                  const spec::ArgSpec& given) const {
+    const FunctionArgument& declared = kernel.function.arguments[number];
+    const auto type = types.element_type(declared.type);
+    if (declared.is_reference || declared.pointers > 1 || (declared.pointers == 0 && !type)) return;
+    const bool is_buffer = given.kind == spec::ArgKind::buffer;
+    for (const Bindings& problem : spec_.cases) {
+      const DType dtype = spec::dtype_of(given, problem);
+      const bool known = type && type->lanes == 1 && given.kind != spec::ArgKind::tensor_map;
+      if (is_buffer == (declared.pointers == 1) && given.kind != spec::ArgKind::tensor_map &&
+          (!known || fits(type->type, dtype, is_buffer)))
+        continue;
+      throw spec::spec_error(
+          spec_, given.at,
+          fmt::format("argument {} of {} is {} ({}), and the spec's '{}' is {}", number + 1, kernel.function.name,
+                      text_of(declared), kernel.place, given.name, text_of(given, dtype)));
+    }
+  }
+
+  const spec::Spec& spec_;
+  std::map<const spec::ArgSpec*, std::pair<std::string, std::string>> read_only_;  ///< where, and how it is declared
+  std::set<const spec::ArgSpec*> written_;                                         ///< some kernel may write it
+};
+
+}  // namespace
+
+void check_signatures(const spec::Spec& spec) {
+  if (spec.process || spec.kernel.source.empty() || spec.for_kokkos() || spec.replays()) return;
+  SignatureCheck(spec).run();
+}
+
+}  // namespace xtune::init

@@ -1,0 +1,48 @@
+// xtune check, compile and run refuse alike what the source or the shapes show to be wrong, before anything compiles.
+#include <doctest/doctest.h>
+
+#include "cli/cli.hpp"
+
+using namespace xtune::system;
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+std::string spec_of(const std::string& entry, const std::string& dtype, const std::string& reference) {
+  return "kernel = { name = \"turn\", source = \"turn.cu\", entry = \"" + entry +
+         "\" }\nproblem = { M = 8, N = 4 }\nspace = { params = { BLOCK = [4, 8] } }\nlaunch = { grid = 1, block = "
+         "\"BLOCK\" }\n[[args]]\nname = \"x\"\ndtype = \"" +
+         dtype +
+         "\"\nshape = [\"M\", \"N\"]\n[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"M\", \"N\"]\nrole = "
+         "\"out\"\n[validate]\nreference = " +
+         reference + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("check, compile, validate and run refuse a wrong signature and a builtin that does not fit") {
+  const Cli cli;
+  cli.write("turn.cu", "__global__ void turn(const float* x, float* y) { y[threadIdx.x] = x[BLOCK]; }\n");
+  const auto refused = [&](const std::string& text, const std::string& message) {
+    const std::string spec = cli.write("turn.toml", text);
+    for (const char* command : {"check", "compile", "validate", "run"}) {
+      // What only the shapes show, a compile does not need.
+      if (command == std::string("compile") && has(message, "builtin")) continue;
+      std::vector<std::string> words{command, spec, "--backend", "host"};
+      if (command == std::string("compile")) words.insert(words.end(), {"--arch", "x86_64"});
+      const CommandResult result = cli.xtune(words);
+      CAPTURE(command);
+      CHECK(result.exit_code == 2);
+      CHECK_MESSAGE(has(result.stderr_text, message), result.stderr_text);
+      CHECK_FALSE(fs::exists(cli.path("cache/artifacts")));
+    }
+  };
+  const std::string transpose = "{ builtin = \"transpose\", x = \"x\" }", sum = "{ builtin = \"softmax\", x = \"x\" }";
+  refused(spec_of("turn", "f64", sum), "argument 1 of turn is const float* x (turn.cu:1)");
+  refused(spec_of("trun", "f32", sum), "the source has no kernel 'trun' (did you mean 'turn'?)");
+  refused(spec_of("turn", "f32", transpose),
+          "turn.toml:15:25: reference builtin transpose: x is f32[8, 4] and the output f32[8, 4]");
+  CHECK(cli.xtune({"check", cli.write("turn.toml", spec_of("turn", "f32", sum))}).exit_code == 0);
+}

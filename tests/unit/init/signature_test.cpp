@@ -1,0 +1,111 @@
+// Specs against what their kernels declare: what is wrong is refused, and what cannot be known is not judged.
+#include "core/init/signature.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "system/files.hpp"
+#include "xtune/error.hpp"
+
+using namespace xtune;
+
+namespace {
+
+const std::string kernel = "__global__ void axpb(const float* x, float* y, int n, float a) { y[0] = a * x[n]; }\n";
+const std::string x = "{ name = \"x\", dtype = \"f32\", shape = [4] }";
+const std::string y = "{ name = \"y\", dtype = \"f32\", shape = [4], role = \"out\" }";
+const std::string n = "{ name = \"n\", dtype = \"i32\", value = 3 }",
+                  a = "{ name = \"a\", dtype = \"f32\", value = 2 }";
+const std::string all = x + ", " + y + ", " + n + ", " + a;
+
+/// The message for a source and a list of arguments; empty: accepted.
+std::string complaint(const std::string& source, const std::string& arguments, const std::string& more = "",
+                      const std::string& entry = "axpb") {
+  const system::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "k.cu") << source;
+  std::ofstream(folder.path() / "own.h") << kernel;
+  try {
+    init::check_signatures(spec::parse_spec("kernel = { name = \"k\", source = \"k.cu\", entry = \"" + entry +
+                                                "\" }\nargs = [" + arguments + "]\nlaunch = { grid = 1, block = 1 }\n" +
+                                                more,
+                                            "k.toml", folder.path()));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("arguments that a kernel does not take are refused, with the line of the source") {
+  CHECK(complaint(kernel, all) == "");
+  CHECK(has(complaint(kernel, x + ", " + y + ", " + n),
+            "axpb takes 4 arguments (const float* x, float* y, int n, float a; k.cu:1), and the spec gives it 3 (x, y, "
+            "n)"));
+  CHECK(has(complaint(kernel, x + ", " + y + ", " + a + ", " + n),
+            "argument 3 of axpb is int n (k.cu:1), and the spec's 'a' is a scalar of f32"));
+  const auto with = [&](const std::string& old, const std::string& other) {
+    std::string arguments = all;
+    return complaint(kernel, arguments.replace(arguments.find(old), old.size(), other));
+  };
+  CHECK(has(with("\"x\", dtype = \"f32\"", "\"x\", dtype = \"f64\""), "the spec's 'x' is a buffer of f64"));
+  CHECK(has(with("\"i32\", value = 3", "\"i64\", value = 3"), "the spec's 'n' is a scalar of i64"));
+  CHECK(has(with("value = 3", "shape = [1]"), "the spec's 'n' is a buffer of i32"));
+  CHECK(has(with("\"x\", dtype = \"f32\", shape = [4]", "\"x\", dtype = \"f32\", shape = [4], role = \"inout\""),
+            "k.toml:2:9: the argument 'x' has role inout, and k.cu:1 declares it const float* x. Give it role in"));
+  CHECK(with("\"i32\", value = 3", "\"u32\", value = 3") == "");
+}
+
+TEST_CASE("a kernel that the source does not have is refused, and the nearest one is named") {
+  CHECK(has(complaint(kernel, all, "", "axbp"), "the source has no kernel 'axbp' (did you mean 'axpb'?); it has axpb"));
+  CHECK(has(complaint("#include \"own.h\"\n", all, "", "axp"), "it has axpb"));
+  CHECK(complaint("#include \"own.h\"\n", all) == "");
+  CHECK(has(complaint("#include \"own.h\"\n", x), "own.h:1"));
+  // Another header, or a macro, may have it.
+  CHECK(complaint("#include \"missing.h\"\n" + kernel, all, "", "other") == "");
+  CHECK(complaint("#define MAKE(name) __global__ void name##_k() {}\nMAKE(ax)\n" + kernel, all, "", "ax_k") == "");
+}
+
+TEST_CASE("a reference kernel is checked as the kernel is") {
+  const std::string plain = "__global__ void plain(const float* x, double* y, int n, float a) {}\n";
+  CHECK(has(complaint(kernel + plain, all, "validate = { reference = { kernel = \"plain\" } }\n"),
+            "argument 2 of plain is double* y (k.cu:2), and the spec's 'y' is a buffer of f32"));
+}
+
+TEST_CASE("what macros, conditions, templates and unknown types decide is not judged") {
+  const std::string body = " { y[0] = x[0]; }\n", two = x + ", " + y;
+  for (const std::string source :
+       {"#define ARGS const float* x, float* y\n__global__ void axpb(ARGS)" + body,
+        "__global__ void axpb(const float* x, float* y\n#ifdef MORE\n, int n\n#endif\n)" + body,
+        "#ifdef A\n__global__ void axpb(const float* x)" + body +
+            "#else\n__global__ void axpb(const float* x, float* y)" + body + "#endif\n",
+        "__global__ void axpb(int n) {}\n__global__ void axpb(const float* x, float* y)" + body,
+        "__global__ void axpb(UNKNOWN_ARGS)" + body,
+        "#define REAL double\n__global__ void axpb(const REAL_T* x, float* y)" + body,
+        "#ifdef A\ntypedef double real;\n#else\ntypedef float real;\n#endif\n__global__ void axpb(const real* x, real* "
+        "y)" +
+            body,
+        "template <typename... T> __global__ void axpb(T... all) {}\n",
+        "struct Body { float m; };\n__global__ void axpb(const Body* x, Body* y)" + body,
+        "__global__ void axpb(const uchar* x, unsigned char* y)" + body,
+        "__global__ void axpb(const float4* x, float2* y)" + body}) {
+    CAPTURE(source);
+    CHECK(complaint(source, two) == "");
+  }
+  const std::string made = "template <typename T> __global__ void axpb(const T* x, T* y)" + body;
+  CHECK(complaint(made, two, "problem = { T = \"double\" }\n", "axpb<{T}>") == "");
+  CHECK(has(complaint(made, two, "", "axpb<double>"), "argument 1 of axpb is const T* x"));
+  // The first step writes what the second one only reads.
+  const system::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "k.cu") << "__global__ void one(float* y) {}\n__global__ void two(const float* y) {}\n";
+  CHECK_NOTHROW(init::check_signatures(spec::parse_spec(
+      "kernel = { name = \"k\", source = \"k.cu\" }\nargs = [" + y +
+          "]\n[[steps]]\nentry = \"one\"\ngrid = 1\nblock = 1\n[[steps]]\nentry = \"two\"\ngrid = 1\nblock = 1\n",
+      "k.toml", folder.path())));
+}
