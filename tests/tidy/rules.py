@@ -25,7 +25,15 @@ LAYERS = {
     "core/measure": ["core/device", "core/spec", "core/build"],
     "core/validate": ["core/device", "core/spec", "core/build"],
     "core/init": ["core/space", "core/spec", "core/build"],
-    "core/resolve": ["core/space", "core/device", "core/spec", "core/build", "core/init", "core/measure", "core/validate"],
+    "core/resolve": [
+        "core/space",
+        "core/device",
+        "core/spec",
+        "core/build",
+        "core/init",
+        "core/measure",
+        "core/validate",
+    ],
     "core/store": [
         "core/space",
         "core/device",

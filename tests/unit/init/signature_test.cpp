@@ -80,21 +80,22 @@ TEST_CASE("a reference kernel is checked as the kernel is") {
 
 TEST_CASE("what macros, conditions, templates and unknown types decide is not judged") {
   const std::string body = " { y[0] = x[0]; }\n", two = x + ", " + y;
-  for (const std::string source :
-       {"#define ARGS const float* x, float* y\n__global__ void axpb(ARGS)" + body,
-        "__global__ void axpb(const float* x, float* y\n#ifdef MORE\n, int n\n#endif\n)" + body,
-        "#ifdef A\n__global__ void axpb(const float* x)" + body +
-            "#else\n__global__ void axpb(const float* x, float* y)" + body + "#endif\n",
-        "__global__ void axpb(int n) {}\n__global__ void axpb(const float* x, float* y)" + body,
-        "__global__ void axpb(UNKNOWN_ARGS)" + body,
-        "#define REAL double\n__global__ void axpb(const REAL_T* x, float* y)" + body,
-        "#ifdef A\ntypedef double real;\n#else\ntypedef float real;\n#endif\n__global__ void axpb(const real* x, real* "
-        "y)" +
-            body,
-        "template <typename... T> __global__ void axpb(T... all) {}\n",
-        "struct Body { float m; };\n__global__ void axpb(const Body* x, Body* y)" + body,
-        "__global__ void axpb(const uchar* x, unsigned char* y)" + body,
-        "__global__ void axpb(const float4* x, float2* y)" + body}) {
+  for (const std::string& source :
+       std::vector<std::string>{"#define ARGS const float* x, float* y\n__global__ void axpb(ARGS)" + body,
+                                "__global__ void axpb(const float* x, float* y\n#ifdef MORE\n, int n\n#endif\n)" + body,
+                                "#ifdef A\n__global__ void axpb(const float* x)" + body +
+                                    "#else\n__global__ void axpb(const float* x, float* y)" + body + "#endif\n",
+                                "__global__ void axpb(int n) {}\n__global__ void axpb(const float* x, float* y)" + body,
+                                "__global__ void axpb(UNKNOWN_ARGS)" + body,
+                                "#define REAL double\n__global__ void axpb(const REAL_T* x, float* y)" + body,
+                                "#ifdef A\ntypedef double real;\n#else\ntypedef float real;\n#endif\n__global__ void "
+                                "axpb(const real* x, real* "
+                                "y)" +
+                                    body,
+                                "template <typename... T> __global__ void axpb(T... all) {}\n",
+                                "struct Body { float m; };\n__global__ void axpb(const Body* x, Body* y)" + body,
+                                "__global__ void axpb(const uchar* x, unsigned char* y)" + body,
+                                "__global__ void axpb(const float4* x, float2* y)" + body}) {
     CAPTURE(source);
     CHECK(complaint(source, two) == "");
   }
