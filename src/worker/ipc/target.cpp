@@ -334,10 +334,18 @@ std::filesystem::path installed_emulator() {
   std::error_code ignored;
   for (const std::filesystem::path& place : {beside, std::filesystem::path(XTUNE_BUILT_EMULATOR)})
     if (std::filesystem::is_regular_file(place, ignored)) return place;
+  const std::filesystem::path build =
+      std::filesystem::path(XTUNE_BUILT_EMULATOR).parent_path().parent_path().parent_path();
+  const bool is_built_here = !worker_program().lexically_relative(build).empty() &&
+                             *worker_program().lexically_relative(build).begin() != "..";
   throw Error(ErrorKind::unavailable,
-              fmt::format("the emulator of AMD GPUs is not installed: there is no {}. Install xtune's component "
-                          "'emulator' (docs/emulator.md), or name its library by {}",
-                          beside.string(), library_variable));
+              is_built_here
+                  ? fmt::format("the emulator of AMD GPUs is not built yet. Build it: cmake --build {} --target "
+                                "xtune_amdhip64 (docs/emulator.md lists what it needs)",
+                                build.string())
+                  : fmt::format("the emulator of AMD GPUs is not installed: there is no {}. Install xtune's component "
+                                "'emulator' (docs/emulator.md), or name its library by {}",
+                                beside.string(), library_variable));
 }
 
 }  // namespace
