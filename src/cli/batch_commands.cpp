@@ -17,6 +17,7 @@
 #include "cluster/walltime.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/store/record.hpp"
+#include "core/spec/process_spec.hpp"
 #include "report/text/run_report.hpp"
 #include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
@@ -78,8 +79,8 @@ cluster::Submission submission_of(const SubmitOptions& options) {
   return submission;
 }
 
-/// Errors in options or a spec must be reported now, not when the job starts.
-void check(const SubmitOptions& options) {
+/// Errors in options or a spec must be reported now, not when the job starts. Returns whether a spec may use a GPU.
+bool check(const SubmitOptions& options) {
   const CLI::App& command = *options.command;
   for (const char* option : {"--nodes", "--gpus-per-node", "--arch"})
     if (!options.components.empty() && command.count(option) > 0)
@@ -98,8 +99,13 @@ void check(const SubmitOptions& options) {
       throw bad_argument("--cpus-per-task {} and {} {}: write only one of them", options.cpus_per_task,
                          cluster::cpus_option(words).front(), place);
   if (options.common.backend != "replay") device::backends_for(options.common.backend);
-  for (const SpecList::Item& item : list_specs(options.paths).items)
-    read_spec(item.path, options_for(item, options.common), "");
+  bool may_use_gpus = false;
+  for (const SpecList::Item& item : list_specs(options.paths).items) {
+    const spec::Spec spec = read_spec(item.path, options_for(item, options.common), "");
+    may_use_gpus = may_use_gpus || (!spec.replays() && !(spec.process && spec.process->device == "host"));
+  }
+  const std::string& backend = options.common.backend;
+  return may_use_gpus && backend != "host" && backend != "replay" && backend != "kokkos";
 }
 
 Words sbatch_command(const cluster::JobStep& step, const fs::path& script, const std::string& after) {
@@ -170,14 +176,31 @@ void warn_of_home(const fs::path& store) {
   if (!home || !*home) return;
   const fs::path inside = store.lexically_relative(fs::path(home) / ".cache");
   if (inside.empty() || *inside.begin() == "..") return;
+/// A job gets no GPU unless it asks for one: by xtune's options, or those of sbatch.
+void warn_of_no_gpu(const cluster::Submission& submission) {
+  const auto asks = [](const std::string& word) {
+    return word.find("gpu") != std::string::npos || word.starts_with("-G");
+  };
+  const Words& sbatch = submission.sbatch;
+  if (std::any_of(sbatch.begin(), sbatch.end(), asks) ||
+      std::any_of(submission.setup.begin(), submission.setup.end(), asks) ||
+      std::any_of(submission.components.begin(), submission.components.end(),
+                  [](const auto& each) { return each.gpus_per_node > 0 || !each.gres.empty(); }))
+    return;
+  tell(
+      "warning: the job asks Slurm for no GPU, so it tunes on the CPU: --gpus-per-node N asks for N on each node, and "
+      "--backend host says that the CPU is meant\n");
+}
+
   tell(
       "warning: the store {} is in the home directory, which compute nodes may not see; --store or XTUNE_CACHE_DIR "
       "names a directory that all nodes share\n",
+  if (may_use_gpus) warn_of_no_gpu(submission);
       base::printable(store.string()));
 }
 
 int submit(const SubmitOptions& options) {
-  check(options);
+  const bool may_use_gpus = check(options);
   const cluster::Submission submission = submission_of(options);
   warn_of_home(submission.store);
   const std::vector<cluster::JobStep> steps = cluster::job_steps(submission);

@@ -42,6 +42,13 @@ TEST_CASE("submit --dry-run prints the scripts and leaves nothing behind") {
   CHECK(text.exit_code == 0);
   CHECK(has(text.stdout_text, "#!/bin/bash"));
   CHECK_FALSE(has(text.stdout_text, "hetjob"));
+
+  const std::string no_gpu = "warning: the job asks Slurm for no GPU";
+  CHECK(has(text.stderr_text, no_gpu));
+  CHECK_FALSE(has(run.stderr_text, no_gpu));
+  CHECK_FALSE(has(cli.xtune({"submit", spec, "--dry-run", "--gpus-per-node", "2"}).stderr_text, no_gpu));
+  CHECK_FALSE(has(cli.xtune({"submit", spec, "--dry-run", "--backend", "host"}).stderr_text, no_gpu));
+  CHECK_FALSE(has(cli.xtune({"submit", spec, "--dry-run", "--", "--gres=gpu:1"}).stderr_text, no_gpu));
 }
 
 TEST_CASE("submit warns of a store in the home directory") {
