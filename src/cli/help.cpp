@@ -11,7 +11,10 @@
 #include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "core/device/device_info.hpp"
+#include "core/spec/document.hpp"
 #include "report/text/table.hpp"
+#include "system/files.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {
@@ -419,7 +422,62 @@ class Offer {
 
 }  // namespace
 
+namespace {
+
+/// The names and values of the specs among the words, which may be unfinished: "BLOCK=" and, behind that, "BLOCK=64".
+Words names_in_specs(const Words& words, bool with_values) {
+  Words names;
+  const auto add = [&](const spec::TomlNode* table) {
+    for (const auto& [name, node] : table ? table->entries : std::vector<spec::TomlEntry>()) {
+      const spec::TomlNode* const list = node.find("values");
+      if (!with_values) names.push_back(name + "=");
+      for (const spec::TomlNode& item : (list ? list : &node)->items)
+        if (with_values) names.push_back(name + "=" + to_text(item.value));
+    }
+  };
+  for (const std::string& word : words) try {
+      if (!word.ends_with(".toml")) continue;
+      const spec::Document document(system::read_file(word), word);
+      const spec::TomlNode* const space = document.root().find("space");
+      add(document.root().find("problem"));
+      add(space ? space->find("params") : nullptr);
+    } catch (const Error&) {  // not there yet, or not TOML
+    }
+  return names;
+}
+
+bool takes_names(const OptionText* option) {
+  return option && (option->value.starts_with("NAME=VALUE") || option->value == "ARCH");
+}
+
+/// Words for an option that takes names; those of a list end before the last comma. A shell that splits at "=" replaces
+/// only what follows it.
+std::string named_completions(const OptionText& option, const Words& words, std::string typed, bool splits) {
+  if (typed.starts_with('=')) typed.erase(0, 1);
+  const std::size_t comma = option.value == "NAME=VALUE" ? std::string::npos : typed.rfind(',');
+  const std::string before = typed.substr(0, comma == std::string::npos ? 0 : comma + 1);
+  const bool has_name = typed.find('=', before.size()) != std::string::npos;
+  const std::size_t kept = splits ? typed.rfind('=') + 1 : 0;  // npos + 1 is 0
+  std::string lines;
+  for (const std::string& each : option.value == "ARCH" ? device::known_archs() : names_in_specs(words, has_name))
+    if (const std::string whole = before + each; whole.starts_with(typed)) lines += whole.substr(kept) + "\t\n";
+  return lines;
+}
+
+/// Where the value of the last option begins, if it is one word that a shell may have split at "="; else 0.
+std::size_t last_value(const Words& words) {
+  std::size_t at = words.size() - 1;
+  while (at > 0 && !words[at - 1].starts_with('-')) --at;
+  for (std::size_t i = at; i + 1 < words.size(); ++i)
+    if ((words[i] == "=") == (words[i + 1] == "=")) return 0;
+  return at;
+}
+
+}  // namespace
+
 std::string completions(const CommandText& root, Words words) {
+  const std::size_t value = words.empty() ? 0 : last_value(words);
+  const Words all = words;
   std::string current = words.empty() ? "" : words.back();
   if (!words.empty()) words.pop_back();
   if (std::find(words.begin(), words.end(), "--") != words.end()) return {};  // words of another program
@@ -430,6 +488,11 @@ std::string completions(const CommandText& root, Words words) {
         command = &each;
         break;
       }
+  if (const OptionText* const named = value > 0 ? find_option(*command, all[value - 1]) : nullptr; takes_names(named)) {
+    std::string typed;
+    for (std::size_t i = value; i < all.size(); ++i) typed += all[i];
+    return named_completions(*named, words, typed, std::find(all.begin(), all.end(), "=") != all.end());
+  }
   std::string option = words.empty() ? "" : words.back();
   if (const std::size_t equals = current.find('='); current.starts_with("--") && equals != std::string::npos) {
     option = current.substr(0, equals);
@@ -441,6 +504,7 @@ std::string completions(const CommandText& root, Words words) {
   }
   Offer offer(current);
   const OptionText* const found = find_option(*command, option);
+  if (takes_names(found)) return named_completions(*found, words, current, false);
   if (found && found->kind != ValueKind::none) {
     offer.add_values(*found);
   } else if (current.starts_with('-')) {

@@ -19,6 +19,7 @@ _xtune() {
     case $word in
       :file) compopt -o default ;;
       :directory) compopt -o dirnames ;;
+      *=) compopt -o nospace; COMPREPLY+=("$word") ;;
       *) COMPREPLY+=("$word") ;;
     esac
   done < <("${COMP_WORDS[0]/#\~/$HOME}" __complete "${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null)
@@ -39,7 +40,9 @@ _xtune() {
       *) offered+=("${word//:/\\:}${summary:+:$summary}") ;;
     esac
   done < <(${~words[1]} __complete "${(@Q)words[1,CURRENT]}" 2>/dev/null)
-  (( $#offered )) && _describe xtune offered
+  local -a glue
+  [[ ${offered[1]%%:*} == *= ]] && glue=(-S '')
+  (( $#offered )) && _describe xtune offered $glue
   [[ -n $paths ]] && _files ${${paths:#.}:+-/}
 }
 if [[ $funcstack[1] == _xtune ]]; then

@@ -83,6 +83,16 @@ TEST_CASE("bash completes commands, options, closed sets of values and paths") {
   CHECK(has(offers({"--"}), "--version"));
   CHECK(offers({"diff", ""}) == "-o default\n\n");
   CHECK(offers({"submit", "x.toml", "--", "--fo"}) == "\n");
+  const std::string spec =
+      cli.write("k.toml", "[kernel]\nname = 5\n[problem]\nN = 64\n[space.params]\nBLOCK = [32, 64]\nUNROLL = [1, 2]\n");
+  CHECK(offers({"run", spec, "-D", ""}) == "-o nospace\n-o nospace\n-o nospace\nN= BLOCK= UNROLL=\n");
+  CHECK(offers({"run", spec, "-D", "BL"}) == "-o nospace\nBLOCK=\n");
+  CHECK(offers({"run", spec, "-D", "BLOCK", "="}) == "32 64\n");
+  CHECK(offers({"run", spec, "-D", "BLOCK", "=", "6"}) == "64\n");
+  CHECK(offers({"show", spec, "--config", "BLOCK", "=", "64,UN"}) == "-o nospace\n64,UNROLL=\n");
+  CHECK(offers({"show", spec, "--config", "BLOCK", "=", "64,UNROLL", "=", ""}) == "1 2\n");
+  CHECK(offers({"compile", spec, "--arch", "gfx942,sm_9"}) == "gfx942,sm_90\n");
+  CHECK(offers({"run", "missing.toml", "-D", ""}) == "\n");
 }
 
 TEST_CASE("zsh and fish complete the same, with summaries, and values behind --option=") {
