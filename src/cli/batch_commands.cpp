@@ -11,13 +11,14 @@
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
+#include "cli/direct_spec.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/shared_study.hpp"
 #include "cluster/submission.hpp"
 #include "cluster/walltime.hpp"
 #include "core/device/backend_facts.hpp"
-#include "core/store/record.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/store/record.hpp"
 #include "report/text/run_report.hpp"
 #include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
@@ -38,13 +39,6 @@ struct SubmitOptions {
   bool dry_run = false;
 };
 
-/// The options of sbatch: the words after `--`, which the parser would take for xtune's.
-Words sbatch_options() {
-  const Words& words = command_words();
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  return dashes == words.end() ? Words() : Words(dashes + 1, words.end());
-}
-
 /// The first file's name, the time and a unique part.
 std::string new_name(const std::string& path) {
   std::string stem = fs::path(path).stem().string();
@@ -62,7 +56,7 @@ cluster::Submission submission_of(const SubmitOptions& options) {
   submission.program = system::own_executable();
   for (const std::string& path : options.paths)
     submission.specs.push_back(fs::absolute(path).lexically_normal().string());
-  submission.sbatch = sbatch_options();
+  submission.sbatch = words_behind_dashes();
   submission.compile_sbatch = options.compile_sbatch;
   submission.cpus_per_task = options.cpus_per_task;
   submission.setup = options.setup;
@@ -90,9 +84,9 @@ bool check(const SubmitOptions& options) {
           option);
   if (command.count("--device") > 0)
     throw bad_argument("--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
-  cluster::check_sbatch_options(sbatch_options(), "behind --");
+  cluster::check_sbatch_options(words_behind_dashes(), "behind --");
   cluster::check_sbatch_options(options.compile_sbatch, "--cpu-option");
-  const std::pair<const char*, Words> given[] = {{"behind --", sbatch_options()},
+  const std::pair<const char*, Words> given[] = {{"behind --", words_behind_dashes()},
                                                  {"in --setup", cluster::directive_words(options.setup)}};
   for (const auto& [place, words] : given)
     if (command.count("--cpus-per-task") > 0 && !cluster::cpus_option(words).empty())
@@ -176,6 +170,12 @@ void warn_of_home(const fs::path& store) {
   if (!home || !*home) return;
   const fs::path inside = store.lexically_relative(fs::path(home) / ".cache");
   if (inside.empty() || *inside.begin() == "..") return;
+  tell(
+      "warning: the store {} is in the home directory, which compute nodes may not see; --store or XTUNE_CACHE_DIR "
+      "names a directory that all nodes share\n",
+      base::printable(store.string()));
+}
+
 /// A job gets no GPU unless it asks for one: by xtune's options, or those of sbatch.
 void warn_of_no_gpu(const cluster::Submission& submission) {
   const auto asks = [](const std::string& word) {
@@ -192,16 +192,10 @@ void warn_of_no_gpu(const cluster::Submission& submission) {
       "--backend host says that the CPU is meant\n");
 }
 
-  tell(
-      "warning: the store {} is in the home directory, which compute nodes may not see; --store or XTUNE_CACHE_DIR "
-      "names a directory that all nodes share\n",
-  if (may_use_gpus) warn_of_no_gpu(submission);
-      base::printable(store.string()));
-}
-
 int submit(const SubmitOptions& options) {
   const bool may_use_gpus = check(options);
   const cluster::Submission submission = submission_of(options);
+  if (may_use_gpus) warn_of_no_gpu(submission);
   warn_of_home(submission.store);
   const std::vector<cluster::JobStep> steps = cluster::job_steps(submission);
   if (options.dry_run) return print_scripts(submission, steps, options);

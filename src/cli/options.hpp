@@ -19,6 +19,7 @@ namespace option_group {
 inline constexpr const char* search = "Search";
 inline constexpr const char* problem = "Problem";
 inline constexpr const char* device = "Device";
+inline constexpr const char* direct = "Without a spec";
 inline constexpr const char* job = "Job";
 inline constexpr const char* output = "Output";
 inline constexpr const char* store = "Store";
@@ -97,6 +98,12 @@ CLI::Option* add_argument(CLI::App& command, const char* name, T& target, const 
   return command.add_option(name, target, summary)->required()->type_name(type);
 }
 
+/// A spec that the command line describes.
+struct DirectSpec {
+  std::string text;             ///< TOML
+  std::filesystem::path place;  ///< the file that it is, or would be: relative paths start in its directory
+};
+
 /// The options that commands share.
 struct CommonOptions {
   std::string format = "text";  ///< text | json | csv
@@ -108,9 +115,10 @@ struct CommonOptions {
   std::vector<std::pair<std::string, std::string>> choices;  ///< --config NAME=value
   std::vector<std::string> filters;                          ///< --filter EXPR
   spec::Partition partition;                                 ///< only for `xtune run`
-  std::string jobs;                         ///< --jobs, for commands that compile; empty: see worker::job_count
-  std::string store;                        ///< empty: default_store()
-  const spec::SuiteEntry* suite = nullptr;  ///< the suite's entry for the spec, which changes it
+  std::string jobs;                          ///< --jobs, for commands that compile; empty: see worker::job_count
+  std::string store;                         ///< empty: default_store()
+  std::shared_ptr<const DirectSpec> direct;  ///< read in the place of a file
+  const spec::SuiteEntry* suite = nullptr;   ///< the suite's entry for the spec, which changes it
 
   bool json() const { return format == "json"; }
   bool csv() const { return format == "csv"; }

@@ -3,10 +3,11 @@
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
+#include "cli/direct_spec.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/init/draft.hpp"
-#include "core/model/rank.hpp"
 #include "core/init/signature.hpp"
+#include "core/model/rank.hpp"
 #include "core/resolve/source_warnings.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/spec/document.hpp"
@@ -26,13 +27,6 @@ struct InitOptions {
   bool force = false;
 };
 
-/// The path of a file relative to the directory of another one.
-std::string relative_to(const fs::path& file, const fs::path& other) {
-  const fs::path folder = fs::absolute(other).parent_path();
-  const fs::path relative = fs::absolute(file).lexically_normal().lexically_relative(folder.lexically_normal());
-  return relative.empty() ? fs::absolute(file).string() : relative.string();
-}
-
 /// Why xtune would not read the draft; empty: it does.
 std::string objection(const std::string& text, const fs::path& path) {
   try {
@@ -51,30 +45,30 @@ int init(const InitOptions& options) {
                                                             : fs::path(options.output);
   if (!to_stdout) require_new_files({path}, options.force, "-o names another");
   init::DraftRequest request;
-  request.source = read_given([&] { return system::read_file(options.source); });
-  request.headers = init::header_texts(options.source, request.source);
-  request.source_path = relative_to(options.source, path);
-  request.spec_path = to_stdout ? path.filename().string() : path.string();
-  request.entry = options.entry;
-  const init::Draft draft = init::draft_spec(request);
+  request.entries = split_list(options.entry);
+  const init::Draft draft = draft_at(options.source, path, request);
   const std::string wrong = objection(draft.text, path);
   if (to_stdout)
     print_out("{}", draft.text);
   else
     system::write_output_file(path, draft.text);
-  if (!wrong.empty()) tell("warning: the draft needs a change before it can be used: {}\n", wrong);
+  if (!wrong.empty() && draft.blanks.empty())
+    tell("warning: the draft needs a change before it can be used: {}\n", wrong);
   if (options.format == "json")
     print_json(Json{{"spec", path.string()},
                     {"kernel", draft.kernel},
                     {"entry", draft.entry},
                     {"parameters", draft.parameters},
                     {"guesses", draft.guesses},
+                    {"blanks", draft.blanks},
                     {"valid", wrong.empty()}});
   else if (!to_stdout)
-    print_out(
-        "{}: a draft for {} with {}; {} marked \"guess\"\n  `xtune check {}` checks it, `xtune run {}` tunes it\n",
-        path.string(), draft.entry, counted(draft.parameters.size(), "parameter"),
-        counted(draft.guesses.size(), "line"), path.string(), path.string());
+    print_out("{}: a draft for {} with {}; {} marked \"guess\"\n", path.string(), draft.entry,
+              counted(draft.parameters.size(), "parameter"), counted(draft.guesses.size(), "line"));
+  if (options.format == "text" && !to_stdout) {
+    for (const std::string& blank : draft.blanks) print_out("  {}\n", blank);
+    print_out("  `xtune check {}` checks it, `xtune run {}` tunes it\n", path.string(), path.string());
+  }
   return done;
 }
 
@@ -86,7 +80,8 @@ void add_init_command(CLI::App& app, Context& context) {
                                "xtune init row_sum.cu && xtune run row_sum.toml", init);
   add_argument(command, "source", options.source, "FILE", "Source file with a __global__ function");
   OptionGroup(command, option_group::problem)
-      .value("--entry", options.entry, "NAME", "Choose a kernel of the source; default: the only one");
+      .value("--entry", options.entry, "NAME",
+             "Choose a kernel of the source, or several, which become [[steps]]; default: the only one");
   OptionGroup(command, option_group::output)
       .value("-o,--output", options.output, "FILE",
              "Write to this file, or to standard output for -; default: the source's name with .toml");
@@ -239,13 +234,13 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
   if (plain.replays() && options.backend == "auto") backends = {"replay"};
   if (plain.process) backends = device::backends_of(device::SourceKind::program);
   if (plain.for_kokkos() && options.backend == "auto") backends = {plain.kernel.backend};
-  for (const auto& [backend, each] : specs)
-    if (overlays || &each == &specs.front().second) init::check_signatures(each);
   // Without overlays all of them are the same spec, and a spec that lists a million configurations takes seconds to
   // read.
   const bool overlays = spec::Document(*plain.text, plain.text_name).root().find("on") != nullptr;
   for (const std::string& backend : backends)
     specs.emplace_back(backend, overlays ? read_spec(path, options, backend) : plain);
+  for (const auto& [backend, each] : specs)
+    if (overlays || &each == &specs.front().second) init::check_signatures(each);
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const spec::Spec& spec = specs.size() == 1 && options.backend != "auto" ? specs.front().second : plain;
   tell_warnings(resolve::source_warnings(spec));

@@ -27,6 +27,7 @@ TEST_CASE("a drafted spec checks and runs at once") {
   CHECK(answer["parameters"] == json{"BLOCK"});
   CHECK(answer["valid"] == true);
   CHECK(answer["guesses"].size() >= 3);
+  CHECK(answer["blanks"] == json::array());
   CHECK(has(text_of_file(cli.path("saxpy.toml")), "source = \"saxpy.cu\""));
   const CommandResult checked = cli.xtune({"check", cli.path("saxpy.toml")});
   CHECK(checked.exit_code == 0);
@@ -43,11 +44,11 @@ TEST_CASE("headers of the user count, and templates are drafted too") {
             "  const int i = blockIdx.x * Threads + threadIdx.x;\n  if (i < n) y[i] = x[i] + LANES;\n}\n");
   const CommandResult drafted = cli.xtune({"init", cli.path("k.cu"), "-o", cli.path("sub.toml")});
   CHECK(drafted.exit_code == 0);
-  CHECK(has(drafted.stdout_text, "k<{THREADS}>"));
+  CHECK(has(drafted.stdout_text, "k<{Threads}>"));
   const std::string spec = text_of_file(cli.path("sub.toml"));
   CHECK(has(spec, "dtype = \"f32\""));
   CHECK_FALSE(has(spec, "LANES"));
-  CHECK(parsed(cli.run(cli.path("sub.toml"), {"--quiet", "-D", "N=256", "-D", "THREADS=64"}))["counts"] ==
+  CHECK(parsed(cli.run(cli.path("sub.toml"), {"--quiet", "-D", "N=256", "-D", "Threads=64"}))["counts"] ==
         json{{"ok", 1}});
 }
 

@@ -269,14 +269,17 @@ BodyUse body_use(const Tokens& body, const std::set<std::string>& sizes, const s
   for (const std::string& pointer : pointers) use.pointers[pointer];
   note_pointers(tokens, origins, use);
   for (std::size_t axis = 0; axis < 3; ++axis) note_axis(tokens, origins, std::string(1, "xyz"[axis]), use.axes[axis]);
+  for (std::size_t i = 1; i + 2 < tokens.size(); ++i)
+    if (tokens[i].is("+=") && tokens[i + 1].is_word() && (tokens[i + 2].is(")") || tokens[i + 2].is(";")))
+      use.strides.insert(tokens[i + 1].text);
   use.shared_type = shared_type(tokens);
   return use;
 }
 
 std::optional<std::string> SpecExpressions::operand(const std::string& name, int depth) const {
   if (const auto known = names_.find(name); known != names_.end()) return known->second;
-  const auto stands_for = expressions_.find(name);
-  if (stands_for == expressions_.end() || depth > 8) return std::nullopt;
+  const auto stands_for = expressions_->find(name);
+  if (stands_for == expressions_->end() || depth > 8) return std::nullopt;
   return text_of(stands_for->second, depth + 1);
 }
 

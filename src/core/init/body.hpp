@@ -33,7 +33,8 @@ struct AxisUse {
 struct BodyUse {
   std::map<std::string, PointerUse> pointers;
   std::array<AxisUse, 3> axes;
-  std::string shared_type;  ///< of extern __shared__; empty: there is none
+  std::set<std::string> strides;  ///< single words by which loops go on: j += ROWS
+  std::string shared_type;        ///< of extern __shared__; empty: there is none
 };
 
 /// Names are followed through definitions and comparisons; control flow does not matter. sizes: the integer arguments.
@@ -42,7 +43,7 @@ BodyUse body_use(const Tokens& body, const std::set<std::string>& sizes, const s
 class SpecExpressions {
  public:
   /// expressions: what macros and constants stand for; it outlives this.
-  explicit SpecExpressions(const std::map<std::string, Tokens>& expressions) : expressions_(expressions) {}
+  explicit SpecExpressions(const std::map<std::string, Tokens>& expressions) : expressions_(&expressions) {}
 
   /// A name of the source has this text in the spec: a parameter, a problem size, "blockDim.x".
   void set(const std::string& name, const std::string& text) { names_[name] = text; }
@@ -55,7 +56,7 @@ class SpecExpressions {
  private:
   std::optional<std::string> operand(const std::string& name, int depth) const;
 
-  const std::map<std::string, Tokens>& expressions_;
+  const std::map<std::string, Tokens>* expressions_;
   std::map<std::string, std::string> names_;
 };
 

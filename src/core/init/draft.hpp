@@ -1,25 +1,36 @@
-// A first spec for a kernel, from its source.
+// A first spec for a kernel, from its source: what the source says for sure, and blanks for the rest.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace xtune::init {
+
+using Named = std::vector<std::pair<std::string, std::string>>;
 
 struct DraftRequest {
   std::string source;                ///< the text
   std::vector<std::string> headers;  ///< texts of the user's headers that it includes
   std::string source_path;           ///< as the spec names it, and errors do
   std::string spec_path;             ///< as comments name it
-  std::string entry;                 ///< empty: the only kernel
+  std::vector<std::string> entries;  ///< several are steps; empty: the only kernel
+
+  // What the user says, in the place of what the source shows.
+  Named parameters{};  ///< name and values in TOML: "BLOCK", "[64, 128]"
+  Named sizes{};       ///< of [problem], in TOML; one with the name of an argument is its value
+  std::vector<std::string> grid{}, block{}, constraints{};
+  std::map<std::string, std::vector<std::string>> shapes{};  ///< by argument
 };
 
 struct Draft {
   std::string text;  ///< TOML with comments
   std::string kernel, entry;
   std::vector<std::string> parameters;
-  std::vector<std::string> guesses;  ///< what the author has to check, a line each
+  std::vector<std::string> guesses;  ///< lines that the author has to check
+  std::vector<std::string> blanks;   ///< lines with a "?", which the author has to fill in
 };
 
 /// Throws Error(invalid_argument), at its line in the source: there is no kernel of that name or no kernel at all,

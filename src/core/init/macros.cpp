@@ -4,7 +4,6 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 #include <initializer_list>
 #include <string_view>
@@ -52,13 +51,15 @@ class NameReader {
   SourceNames run() {
     for (const Token& token : source_.tokens)
       if (token.is_word()) found_.words.insert(token.text);
-    use_tokens(source_.tokens, false);
+    use_tokens(device_code(source_.tokens), false);
     for (const Directive& directive : source_.directives) {
       const std::string& name = directive.name;
       const Tokens tokens = tokens_of(directive.text);
       if (name == "if" || name == "elif") use_tokens(tokens, true, directive.line);
       if (name == "pragma") use_tokens(tokens, false, directive.line);
-      if (name == "define" && tokens.size() > 1) use_tokens(part(tokens, 1, tokens.size()), false, directive.line);
+      // Macros that device code calls, not those of host code.
+      if (name == "define" && tokens.size() > 1 && called_.contains(tokens.front().text))
+        use_tokens(part(tokens, 1, tokens.size()), false, directive.line);
       for (const Token& token : tokens)
         if (token.is_word()) found_.words.insert(token.text);
     }
@@ -70,6 +71,23 @@ class NameReader {
   }
 
  private:
+  /// Functions and variables of the device, and constants, which they may use.
+  Tokens device_code(const Tokens& tokens) {
+    Tokens code;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (!RE2::FullMatch(tokens[i].text, "__(?:global|device|constant)__|constexpr|using")) continue;
+      for (; i < tokens.size() && !tokens[i].is(";"); ++i) {
+        const std::size_t end = tokens[i].is("{") ? std::min(closing(tokens, i), tokens.size() - 1) : i;
+        code.insert(code.end(), tokens.begin() + static_cast<std::ptrdiff_t>(i),
+                    tokens.begin() + static_cast<std::ptrdiff_t>(end) + 1);
+        i = end;
+        if (tokens[i].is("}")) break;
+      }
+    }
+    for (const Token& token : code) called_.insert(token.text);
+    return code;
+  }
+
   void define(const std::vector<Directive>& directives, bool own) {
     for (const Directive& directive : directives) {
       if (directive.name != "define") continue;
@@ -159,7 +177,7 @@ class NameReader {
 
   const TokenizedSource& source_;
   const TypeNames& types_;
-  std::set<std::string> defined_, declared_, used_, valued_, listed_;
+  std::set<std::string> defined_, declared_, used_, valued_, listed_, called_;
   SourceNames found_;
 };
 
@@ -194,21 +212,6 @@ std::vector<ConstantVariable> constant_variables(const Tokens& tokens) {
 
 std::vector<Value> list(std::initializer_list<std::int64_t> values) { return {values.begin(), values.end()}; }
 
-/// Names that count threads, "BLOCK" and not "PER_BLOCK".
-bool counts_threads(const std::string& name) {
-  return RE2::PartialMatch(name, "BLOCK|THREAD|TPB") && !RE2::PartialMatch(name, "PER_|MIN_");
-}
-
-std::vector<Value> values_by_name(const std::string& name) {
-  if (RE2::PartialMatch(name, "USE_|ENABLE_|HAS_|WITH_|IS_|PAD|SKEW")) return list({0, 1});
-  if (RE2::PartialMatch(name, "STAGE")) return list({2, 3, 4});
-  if (RE2::PartialMatch(name, "UNROLL|PER_|VEC|COARSEN|ITEMS|MIN_")) return list({1, 2, 4});
-  if (RE2::PartialMatch(name, "WARPS|^THREAD.*_[MN]$")) return list({2, 4, 8});
-  if (RE2::PartialMatch(name, "(?:BLOCK|TILE).*_[MN]$")) return list({32, 64, 128});  // of a matrix product
-  if (RE2::PartialMatch(name, "TILE|(?:BLOCK|THREAD|TPB).*_.$")) return list({8, 16, 32});
-  return counts_threads(name) ? list({64, 128, 256}) : list({1, 2, 4});
-}
-
 }  // namespace
 
 SourceNames source_names(const TokenizedSource& source, const std::vector<TokenizedSource>& headers,
@@ -218,23 +221,13 @@ SourceNames source_names(const TokenizedSource& source, const std::vector<Tokeni
   return names;
 }
 
-std::vector<Value> plausible_values(const std::string& name, std::optional<std::int64_t> value, bool is_condition) {
+std::vector<Value> plausible_values(std::optional<std::int64_t> value, bool is_condition) {
+  constexpr std::int64_t max_value = std::int64_t{1} << 40;
   if (is_condition && value.value_or(0) <= 1) return list({0, 1});
-  if (!value) return values_by_name(name);
-  if (*value < 0) return {*value};
+  if (!value) return {};
+  if (*value < 0 || *value > max_value) return {*value};
   if (*value == 0) return list({0, 1});
-  constexpr std::int64_t max_threads = 1024, max_value = std::int64_t{1} << 40;
-  std::vector<Value> values;
-  if (*value > max_value) return {*value};
-  const bool power = std::has_single_bit(static_cast<std::uint64_t>(*value));
-  const std::int64_t least = std::max<std::int64_t>(1, *value / (power ? 4 : 2));
-  const std::int64_t last = counts_threads(name) ? std::max(*value, std::min(*value * 4, max_threads)) : *value * 4;
-  for (std::int64_t each = least; each <= last; each *= 2) {
-    // Half of an odd number is rounded down: the default itself is always among the values.
-    if (!power && each != *value && each * 2 > *value && each < *value) each = *value;
-    values.emplace_back(each);
-  }
-  return values;
+  return *value == 1 ? list({1, 2, 4}) : list({*value / 2, *value, *value * 2});
 }
 
 std::optional<std::int64_t> integer_of(const std::string& literal) {

@@ -41,14 +41,15 @@ struct SourceNames {
   std::vector<ConstantVariable> constants;    ///< of the source itself
 };
 
-/// Names of capital letters that the source uses as values and that neither it nor a header declares, and its macros
-/// whose definition is a number. Macros with arguments, those of the C library and of CUDA and HIP are none.
+/// Names of capital letters that code for the device uses as values and that neither the source nor a header declares,
+/// and its macros whose definition is a number. Macros with arguments, those of the C library and of CUDA and HIP are
+/// none.
 SourceNames source_names(const TokenizedSource& source, const std::vector<TokenizedSource>& headers,
                          const TypeNames& types, const std::vector<KernelFunction>& kernels);
 
-/// Around a default: powers of two around a power of two; 0 and 1 for a switch. Without one, by the name: BLOCK,
-/// UNROLL, USE_SHARED. is_condition: the source asks only whether it is zero.
-std::vector<Value> plausible_values(const std::string& name, std::optional<std::int64_t> value, bool is_condition);
+/// Around a default: half and twice of it; 0 and 1 for a switch. None without a default. is_condition: the source asks
+/// only whether it is zero.
+std::vector<Value> plausible_values(std::optional<std::int64_t> value, bool is_condition);
 
 /// "16", "0x10", "16u"; nullopt: no integer that fits.
 std::optional<std::int64_t> integer_of(const std::string& literal);

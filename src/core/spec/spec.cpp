@@ -236,6 +236,17 @@ const std::vector<std::string> sections{"kernel",  "problem",   "cases",    "der
                                         "launch",  "steps",     "args",     "validate", "measure", "search",
                                         "metrics", "objective", "dispatch", "on",       "process"};
 
+/// A draft has "?" where only its author knows the text. lists: also in lists, whose items are then no values to try.
+void find_blanks(Document& document, const TomlNode& node, const std::string& key, bool lists) {
+  if (node.kind == TomlNode::Kind::text && std::get<std::string>(node.value) == "?")
+    document.complain(node.at, "'?' is a blank: fill in " + key);
+  for (std::size_t i = 0; lists && i < node.items.size(); ++i) {
+    find_blanks(document, node.items[i], key, lists);
+    if (node.items[i].kind == TomlNode::Kind::text && std::get<std::string>(node.items[i].value) == "?") break;
+  }
+  for (const auto& [name, entry] : node.entries) find_blanks(document, entry, name == "values" ? key : name, lists);
+}
+
 // The document is parsed once more for each overlay, because merging changes it.
 Spec read_spec(const std::string& text, const std::string& name, const std::filesystem::path& base_dir,
                const SpecOptions& options, bool check_files, std::vector<std::string>* overlays = nullptr) {
@@ -247,6 +258,10 @@ Spec read_spec(const std::string& text, const std::string& name, const std::file
   Reader reader{document, spec, base_dir, check_files};
   if (document.root().entries.empty()) reader.fail({1, 1}, "the spec is empty: it needs [kernel] and [space]");
   reader.check_keys(document.root(), "the spec", sections);
+  for (const char* section : {"space", "launch", "steps", "args"})
+    if (const TomlNode* node = document.root().find(section))
+      find_blanks(document, *node, section, section != std::string("space"));
+  document.throw_complaints();
   check_overlays(reader);
   if (const TomlNode* on = document.root().find("on"); on != nullptr && overlays != nullptr)
     for (const auto& [backend, node] : on->entries) overlays->push_back(backend);
