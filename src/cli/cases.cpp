@@ -14,7 +14,10 @@ namespace xtune::cli {
 
 spec::Spec read_spec(const std::string& path, const CommonOptions& options, const std::string& for_backend) {
   return read_given([&] {
-    spec::Spec spec = spec::load_spec(path, options.spec_options(for_backend));
+    const spec::SpecOptions given = options.spec_options(for_backend);
+    spec::Spec spec = options.direct
+                          ? spec::parse_spec(options.direct->text, path, options.direct->place.parent_path(), given)
+                          : spec::load_spec(path, given);
     run::check_spec(spec);
     return spec;
   });

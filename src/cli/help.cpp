@@ -78,7 +78,7 @@ void add_to_group(CommandText& command, const std::string& group, OptionText opt
 
 std::size_t rank_of(const std::string& group) {
   using namespace option_group;
-  const char* const order[] = {search, problem, device, job, output, store};
+  const char* const order[] = {search, problem, device, direct, job, output, store};
   const auto found = std::find(std::begin(order), std::end(order), group);
   return group == other ? std::size(order) + 1 : static_cast<std::size_t>(found - std::begin(order));
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cli/commands.hpp"
 #include "cli/report_command.hpp"
 #include "report/page/page.hpp"
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <string_view>
 
+#include "cli/direct_spec.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -89,10 +90,7 @@ void drop_help_all(CLI::App& command) {
 int run_program(int argc, char** argv) {
   cli::command_words().assign(argv, argv + argc);
   if (argc > 0) cli::command_words().front() = "xtune";
-  // The words after "--" are for sbatch.
-  if (is_command(argc, argv, "submit"))
-    argc = static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
-  const cli::Words words(argv + 1, argv + std::max(argc, 1));
+  const cli::Words words = cli::words_to_parse({argv + 1, argv + std::max(argc, 1)});
   cli::choose_colours(words);
   CLI::App app{"xtune finds the fastest configuration of a GPU kernel on the GPU you have, and remembers it.", "xtune"};
   app.formatter(std::make_shared<cli::HelpFormatter>());  // inherited by the commands, like the next setting

@@ -384,6 +384,13 @@ int run_given(RunOptions& options) {
   if (options.top) options.rows = options.tuning.top = *options.top;
   if (options.dry_run && options.common.csv()) throw bad_argument("--dry-run prints text or JSON, not CSV");
   if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
+  if (auto direct = direct_spec(options.paths, options.direct, options.common)) {
+    options.paths = {direct->place.string()};
+    if (options.direct.write_spec.empty()) {
+      options.paths = {direct->place.filename().string()};
+      options.common.direct = std::make_shared<const DirectSpec>(std::move(*direct));
+    }
+  }
   return run_specs(options);
 }
 
@@ -393,8 +400,12 @@ void add_run_command(CLI::App& app, Context& context) {
   const auto [command, options] =
       add_command<RunOptions>(app, context, "run", "Tune a kernel: compile, validate, measure and store",
                               "xtune run configs/gemm.toml -D M=8192 --evals 200", run_given);
-  add_specs_argument(command, options.paths);
+  add_argument(command, "spec", options.paths, "SPEC",
+               "Spec files, or suites that list them (TOML); or a kernel's source, with -p; or none, with a command "
+               "behind --")
+      ->required(false);
   add_search_options(command, options);
+  add_direct_options(command, options.direct);
   add_common_options(command, options.common, true);
   add_sanitize_option(command, options.tuning.sanitize, ", which name the line of a bad access");
   const OptionGroup device(command, option_group::device);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/cases.hpp"
+#include "cli/direct_spec.hpp"
 #include "cli/live_report.hpp"
 #include "cli/progress.hpp"
 #include "cli/report_command.hpp"
@@ -17,6 +18,7 @@
 namespace xtune::cli {
 
 struct RunOptions : SpecsOptions {
+  DirectOptions direct;
   std::string log;
   run::SearchSettings search;
   run::TuneOptions tuning;

@@ -244,7 +244,11 @@ void write_report(const RunOptions& options, const RunSession& session, const st
 }  // namespace
 
 int run_specs(const RunOptions& options) {
-  SpecList list = list_specs(options.paths);
+  SpecList list;
+  if (options.common.direct)
+    list.items.push_back({options.paths.front(), std::nullopt, std::nullopt});
+  else
+    list = list_specs(options.paths);
   read_all(list, options.common);
   RunSession session(options);
   if (!options.live.empty() && session.tells && !options.dry_run) {

@@ -71,7 +71,7 @@ TEST_CASE("Without a terminal help has 80 columns") {
 TEST_CASE("The options of a command are in groups, the usual ones first") {
   const Cli cli;
   const std::string run = help_of(cli, {"run"});
-  CHECK(has(run, "Usage: xtune run SPEC... [OPTIONS]\n"));
+  CHECK(has(run, "Usage: xtune run [SPEC...] [OPTIONS]\n"));
   CHECK(in_order(run, {"Arguments:\n", "Search:\n  --evals N ", "--seconds S ", "Problem:\n  -D NAME=VALUE ",
                        "Device:\n", "--arch ARCH ", "Job:\n", "Output:\n  --format text|json|csv ",
                        "Store:\n  --store DIR ", "Options:\n", "Example:\n  xtune run "}));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/direct_spec.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 
@@ -18,7 +19,8 @@ void run_nothing(CLI::App& command) {
   for (CLI::App* const each : command.get_subcommands([](CLI::App*) { return true; })) run_nothing(*each);
 }
 
-std::string complaint(const cli::Words& words) {
+std::string complaint(const cli::Words& given) {
+  const cli::Words words = cli::words_to_parse(given);
   CLI::App app("", "xtune");
   app.set_version_flag("-V,--version", "");
   app.set_help_all_flag("--help-all", "");

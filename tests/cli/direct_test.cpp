@@ -1,0 +1,103 @@
+// xtune run without a spec: a command behind --, or a kernel's source.
+#include <doctest/doctest.h>
+
+#include "cli/cli.hpp"
+
+using namespace xtune::system;
+
+using namespace xtune;
+using namespace xtune::cli_test;
+
+namespace {
+
+/// Runs in the test's own directory, where files that the words name are.
+CommandResult in_place(const Cli& cli, const std::string& line) {
+  return cli.command({"/bin/sh", "-c", "cd \"$1\" && " + line, XTUNE_PROGRAM, cli.path("")});
+}
+
+/// Measured, also those that the race stopped early.
+int tried(const json& answer) { return answer["counts"].value("ok", 0) + answer["counts"].value("pruned", 0); }
+
+const char* const scale =
+    "#ifndef BLOCK\n#define BLOCK 64\n#endif\n"
+    "__global__ void scale(const float* x, float* y, float a, int n) {\n"
+    "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) y[i] = a * x[i];\n}\n";
+
+}  // namespace
+
+TEST_CASE("a command behind -- is tuned without a file, and options may follow its text") {
+  const Cli cli;
+  const CommandResult result = in_place(
+      cli, "\"$0\" run --quiet --format json -- 'echo took {B} ms' -p B=3,1,2 --time 'took ([0-9.]+) ms' --store s");
+  const json tuned = parsed(result);
+  CHECK(tried(tuned) == 3);
+  CHECK(tuned["best"]["config"] == json{{"B", 1}});
+  CHECK(tuned["kernel"] == "echo");
+  // Words, which no shell reads; problem sizes and constraints move into the spec.
+  const json words = parsed(in_place(cli,
+                                     "\"$0\" run --quiet --format json -p T=1:4 -D N=8 --filter 'N % T == 0' --time "
+                                     "json:ms --store s --name own -- echo '{{\"ms\": {T}}}'"));
+  CHECK(tried(words) == 3);
+  CHECK(words["best"]["config"] == json{{"T", 1}});
+  CHECK(words["kernel"] == "own");
+  CHECK(words["problem"] == json{{"N", 8}});
+}
+
+TEST_CASE("--write-spec keeps the spec of a command, which then answers from the store") {
+  const Cli cli;
+  cli.write("k.c", "int main() { return 0; }\n");
+  const std::string line =
+      "\"$0\" run --quiet --format json --store s -p B=1,2 -p FLAG=-O0 -p 'FLAG=-O1 -g' --write-spec sub/k.toml --time "
+      "'took (\\S+)' -- 'cat k.c > k.out; echo {FLAG} took {B} ms'";
+  fs::create_directories(cli.path("sub"));
+  CHECK(tried(parsed(in_place(cli, line))) == 4);
+  const std::string text = read_file(cli.path("sub/k.toml"));
+  for (const char* part : {"name = \"k\"", "B = [1, 2]", "FLAG = [\"-O0\", \"-O1 -g\"]", "sources = [\"../k.c\"]",
+                           "outputs = [\"k.out\"]", "folder = \"..\""})
+    CHECK_MESSAGE(has(text, part), text);
+  const json again = parsed(in_place(cli, "\"$0\" run --quiet --format json --store s sub/k.toml"));
+  CHECK(again["from_store"] == 4);
+  CHECK(parsed(in_place(cli, line))["from_store"] == 4);
+  const CommandResult other = in_place(cli, "\"$0\" run --write-spec sub/k.toml -p B=1 -- 'echo {B}'");
+  CHECK(other.exit_code == 2);
+  CHECK(has(other.stderr_text, "the file exists, with another text"));
+}
+
+TEST_CASE("a kernel's source with -p is tuned where it says the rest, and what is missing is asked for") {
+  const Cli cli;
+  cli.write("scale.cu", scale);
+  const json tuned = parsed(in_place(
+      cli, "\"$0\" run scale.cu --backend host --quiet --format json --store s -p BLOCK=32,64 -D n=512 -D a=2.5"));
+  CHECK(tried(tuned) == 2);
+  CHECK(tuned["problem"]["n"] == 512);
+  cli.write("hard.cu",
+            "__global__ void hard(float* y, int n, int seed) {\n  y[(blockIdx.x * seed + threadIdx.x) % n] = 1;\n}\n");
+  const CommandResult asked = in_place(cli, "\"$0\" run hard.cu -p B=32,64");
+  CHECK(asked.exit_code == 2);
+  CHECK(has(asked.stderr_text, "the source does not show all that a run needs"));
+  CHECK(has(asked.stderr_text, "grid = [\"?\"]"));
+  CHECK(has(asked.stderr_text, "seed: value = \"?\""));
+  const json given =
+      parsed(in_place(cli,
+                      "\"$0\" run hard.cu --backend host --quiet --format json --store s -p B=32,64 -D "
+                      "n=32 -D seed=1 --grid 'ceildiv(n, B), 1' --block B --shape y=n --write-spec h.toml"));
+  CHECK(tried(given) == 2);
+  CHECK(has(read_file(cli.path("h.toml")), "grid = [\"ceildiv(n, B)\", \"1\"]"));
+}
+
+TEST_CASE("options without use, and command lines without anything to tune, are refused with an example") {
+  const Cli cli;
+  const auto refused = [&](const std::string& words) {
+    const CommandResult result = in_place(cli, "\"$0\" run " + words);
+    CHECK(result.exit_code == 2);
+    return result.stderr_text;
+  };
+  cli.write("k.toml", "[space.params]\nA = [1]\n");
+  CHECK(has(refused(""), "SPEC is missing: name a spec, or a kernel's source with -p"));
+  CHECK(has(refused("k.toml -p A=1"), "-p: the spec has the parameters"));
+  CHECK(has(refused("k.toml --time x"), "--time: it goes with a command"));
+  CHECK(has(refused("-p B=1 --grid 2 -- 'echo {B}'"), "--grid: it goes with a kernel's source"));
+  CHECK(has(refused("k.toml -- 'echo 1'"), "name a spec, or give a command"));
+  CHECK(has(refused("-p B -- 'echo {B}'"), "write -p NAME=64,128"));
+  CHECK(has(refused("-p B=1 -- 'echo {C}'"), "command line:10:14: unknown name 'C'"));
+}
