@@ -222,7 +222,8 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("argument '{}' is {}: more than 2^63 bytes; check its shape and the problem", layout.name,
                             describe(layout.dtype, layout.shape)));
-  if (limit_bytes == 0) limit_bytes = system::machine_memory_bytes();
+  static const std::uint64_t machine_bytes = system::machine_memory_bytes();
+  if (limit_bytes == 0) limit_bytes = machine_bytes;
   if (bytes > limit_bytes)
     throw Error(
         ErrorKind::invalid_argument,
