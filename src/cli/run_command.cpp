@@ -69,8 +69,7 @@ void RunCommand::begin_job() {
 
 run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneServices& services,
                                       ProgressPrinter& printer, std::vector<Bindings> only) {
-  const system::TemporaryDirectory scratch;
-  run::TuneOptions options = job_->next_run(spec_, target_, scratch.path());
+  run::TuneOptions options = job_->next_run(spec_, target_, session_.scratch.path());
   options.only = std::move(only);
   std::optional<cluster::SharedStudy> peers;
   if (rank_) {
