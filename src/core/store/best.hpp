@@ -273,6 +273,35 @@ struct Ranking {
   std::optional<Scale<Access, Item, Rules>> scale;  ///< unset if nothing passed
 };
 
+/// An item with its score; the order is that of scores as measured.
+template <class Access, class Item>
+struct RankedItem {
+  double score;
+  Item item;
+  bool tainted;
+
+  bool operator<(const RankedItem& other) const {
+    if (tainted != other.tainted) return other.tainted;
+    if (score != other.score) return score < other.score;
+    if (item == other.item) return false;
+    const auto left = Access::config_text(item), right = Access::config_text(other.item);
+    return left != right ? left < right : Access::facts(item).key < Access::facts(other.item).key;
+  }
+};
+
+/// The ok items with finite scores. current: one item for each key.
+template <class Access, class Item, class Rules>
+std::vector<RankedItem<Access, Item>> scored(const std::vector<Item>& current, const Rules& rules) {
+  std::vector<RankedItem<Access, Item>> ranks;
+  for (const Item item : current) {
+    const RankFacts facts = Access::facts(item);
+    if (facts.outcome != Outcome::ok) continue;
+    const double value = rules.score(item, rules.time(item));
+    if (std::isfinite(value)) ranks.push_back({value, item, facts.tainted});
+  }
+  return ranks;
+}
+
 /// The ok items that count: the best one, then by score on its scale, clean ones before tainted ones, equal ones by the
 /// configuration's text, then by key. Items whose score is not finite are omitted. Which one is the best is decided by
 /// the finals (settle_finals), else by the scores as measured. Rules has, for items:
@@ -282,26 +311,10 @@ struct Ranking {
 ///   settled(items)       of one finals: Settled
 template <class Access, class Item, class Rules>
 Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const Rules& rules) {
-  struct Ranked {
-    double score;
-    Item item;
-    bool tainted;
-  };
-  std::vector<Ranked> ranks;
+  using Ranked = RankedItem<Access, Item>;
   const std::vector<Item> current = current_records<Access>(items);
-  for (const Item item : current) {
-    const RankFacts facts = Access::facts(item);
-    if (facts.outcome != Outcome::ok) continue;
-    const double value = rules.score(item, rules.time(item));
-    if (std::isfinite(value)) ranks.push_back({value, item, facts.tainted});
-  }
-  std::sort(ranks.begin(), ranks.end(), [](const Ranked& a, const Ranked& b) {
-    if (a.tainted != b.tainted) return b.tainted;
-    if (a.score != b.score) return a.score < b.score;
-    if (a.item == b.item) return false;
-    const auto left = Access::config_text(a.item), right = Access::config_text(b.item);
-    return left != right ? left < right : Access::facts(a.item).key < Access::facts(b.item).key;
-  });
+  std::vector<Ranked> ranks = scored<Access>(current, rules);
+  std::sort(ranks.begin(), ranks.end());
   Ranking<Access, Item, Rules> ranking;
   for (const Ranked& rank : ranks) ranking.order.push_back(rank.item);
   if (ranks.empty()) return ranking;

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <memory_resource>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/hash.hpp"
 #include "core/device/device_info.hpp"
 #include "core/measure/statistics.hpp"
+#include "core/space/space.hpp"
 #include "core/space/value.hpp"
 #include "core/store/record.hpp"
 #include "core/store/record_log.hpp"
@@ -107,6 +109,20 @@ Record read_record(const StoredConfig& config);
 void encode_bindings(const Bindings& bindings, std::string& names, std::string& values);
 Bindings decode_bindings(std::string_view names, std::string_view values);
 
+/// A space's configurations as names and values, without Bindings.
+class ConfigForm {
+ public:
+  explicit ConfigForm(const std::vector<space::Parameter>& parameters);
+  const std::string& names() const noexcept { return names_; }
+  std::string_view encode(const space::Config& config);  ///< its values; valid until the next call
+  /// False: the names are others. May be called in several threads.
+  bool decode(std::string_view names, std::string_view values, space::Config& config) const;
+
+ private:
+  std::string names_, values_;
+  std::vector<std::size_t> places_;  ///< of the parameters, by name
+};
+
 /// The configuration's bindings_text: "A=1 B=2", by name.
 std::string config_text(const StoredConfig& config);
 Bindings config_bindings(const StoredConfig& config);
@@ -127,11 +143,11 @@ struct RowOptions {
   unsigned threads = 0;  ///< 0: as many as the machine has, up to 8
 };
 
-class RowReader;
+class RowIndex;
 
 struct RowSet {
-  std::vector<RecordSource> sources;
-  std::vector<RowBlock> blocks;             ///< in the order of sources and lines
+  std::deque<RecordSource> sources;
+  std::deque<RowBlock> blocks;              ///< in the order of sources and lines, until read_more adds some
   std::vector<NamedProblem> problems;       ///< each once
   std::vector<device::DeviceInfo> devices;  ///< likewise
   std::uint64_t records = 0;                ///< number of records, including those without a row
@@ -141,11 +157,12 @@ struct RowSet {
   std::vector<std::string> unread;          ///< those of them that stand for more than a line: a file, or its rest
   std::unique_ptr<TextArena> arena;
   std::vector<std::string_view> texts;
-  std::shared_ptr<RowReader> reader;  ///< null: all rows were read
+  std::shared_ptr<RowIndex> index;  ///< null: all rows were read
 
-  /// The rows of a block, by any thread. keep: later calls return the same; else they are read again unless they are
-  /// kept already. Throws RecordsChanged if they must be read from the source, and it has changed.
+  /// The rows of a block, by any thread. keep: later calls return the same; else only those that were read
+  /// last are kept for a while. Throws RecordsChanged if they must be read from the source, and it has changed.
   std::shared_ptr<const BlockRows> rows_of(const RowBlock& block, bool keep = true) const;
+  void forget_rows() const;  ///< none may be in use; they are read again
 };
 
 /// Returns the records that read_records would return of these sources, which are of one directory. An SQLite database
@@ -154,6 +171,9 @@ struct RowSet {
 /// the same code. A source is read again if it has shrunk, was replaced or was changed before its end. With
 /// RowOptions::all, rows are read from the database when they are first needed, else at once.
 RowSet read_rows(std::vector<RecordSource> sources, const RowOptions& options = {});
+/// Adds what was appended to the sources since, and the records of further ones in the same directory. False: something
+/// else has changed; the set must not be used any more. Needs RowOptions::all.
+bool read_more(RowSet& set, const std::vector<RecordSource>& further);
 
 /// Removes the index of the directory in which this file is, which does not match the file.
 void discard_index(const RecordSource& source);

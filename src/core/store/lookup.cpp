@@ -101,8 +101,7 @@ void add_driver_part(build::KeyParts& parts, std::string& key, const std::string
 
 namespace {
 
-// Maximum number of reasons of this kind; more would not help.
-constexpr std::size_t max_further = 8;
+constexpr std::size_t max_further = max_shown_groups - 1;
 
 std::string describe(const device::DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
@@ -196,7 +195,7 @@ RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& r
 
 LookupResult look_up(std::vector<LookupGroup> groups, const std::function<LookupGroup::Order(const LookupGroup&)>& rank,
                      const LookupCounts& counts, const Bindings& problem, const device::DeviceInfo& device,
-                     const Criterion& criterion, const LookupRules& rules) {
+                     const Criterion& criterion, const LookupRules& rules, const FurtherGroups& others) {
   LookupResult result;
   result.reasons = reasons_of(counts, device);
   const std::string bucket = rules.bucket ? rules.bucket(problem) : "";
@@ -205,7 +204,14 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
   std::stable_sort(groups.begin(), groups.end(),
                    [](const LookupGroup& a, const LookupGroup& b) { return a.nearness.rank() < b.nearness.rank(); });
   std::size_t further = 0;
-  for (const LookupGroup& group : groups) {
+  std::size_t left = others.count;
+  const auto wants_more = [&] { return left > 0 && (result.match == Match::none || further < max_further); };
+  for (std::size_t i = 0; i < groups.size() || wants_more(); ++i) {
+    if (i == groups.size()) {
+      left = 0;
+      for (const LookupGroup& other : others.get()) groups.push_back(other);
+    }
+    const LookupGroup& group = groups[i];
     if (result.match != Match::none && ++further > max_further) continue;
     const std::string what = fmt::format("problem {} on {}, distance {:.3g}", space::shown_text(*group.problem),
                                          describe(*group.device), group.nearness.distance);
@@ -251,6 +257,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
     result.record = std::move(choice.record);
     result.beyond.reset();
   }
+  further += left;
   if (further > max_further)
     result.reasons.push_back(
         fmt::format("{} more problems or devices: further away, not taken", further - max_further));
@@ -414,7 +421,8 @@ SpecFit::SpecFit(const spec::Spec& spec, const Bindings& problem, const device::
       toolchain_(std::move(toolchain)),
       store_(std::move(store)),
       manifest_of_(std::move(manifest_of)),
-      bucket_(bucket_function(spec, device)) {
+      bucket_(bucket_function(spec, device)),
+      form_(space_.parameters()) {
   if (!manifest_of_)
     manifest_of_ = [from = store_](const std::string& key) {
       return from.empty() ? build::Manifest() : build::ArtifactCache(from).manifest(key);
@@ -480,7 +488,11 @@ LookupRules SpecFit::rules() {
           [this](const Record& record, std::vector<std::string> found) { return named(record, std::move(found)); },
           [this](const device::DeviceInfo& measured) { return fit_at_best(measured, device_); },
           bucket_,
-          spec_.dispatch.radius};
+          spec_.dispatch.radius,
+          [this](std::string_view names, std::string_view values) {
+            space::Config config;
+            return form_.decode(names, values, config) && space_.index_of(config);
+          }};
 }
 
 const resolve::CandidateResolver& SpecFit::resolver_for(const Record& record) {

@@ -21,6 +21,7 @@
 #include "core/space/value.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/best.hpp"
+#include "core/store/index.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::store {
@@ -110,6 +111,9 @@ struct LookupRules {
   std::function<std::string(const Bindings& problem)> bucket;
   /// A nearest match is used only up to this distance.
   double radius = std::numeric_limits<double>::infinity();
+  /// True only for a configuration, by its bytes in a StoredConfig, that has no obstacle: a faster answer than that of
+  /// `obstacle`, for stored configurations. Empty: ask `obstacle`.
+  std::function<bool(std::string_view names, std::string_view values)> allows = {};
   bool reaches(const Nearness& nearness) const {
     return nearness.match() != Match::nearest || nearness.distance <= radius;
   }
@@ -167,11 +171,18 @@ struct LookupCounts {
   std::size_t records = 0;  ///< all, including those in groups
   std::size_t other_arch = 0, other_backend = 0, sanitized = 0, other_problem = 0;
 };
+/// Maximum number of groups of which a lookup says why they do not answer.
+constexpr std::size_t max_shown_groups = 9;
+/// Groups that are further away than those beside them.
+struct FurtherGroups {
+  std::size_t count = 0;
+  std::function<std::vector<LookupGroup>()> get = {};
+};
 /// The common part of all lookups: goes through the groups, in any order; equal groups keep their order. rank is called
-/// for few of them.
+/// for few of them. further: only counted where the others suffice.
 LookupResult look_up(std::vector<LookupGroup> groups, const std::function<LookupGroup::Order(const LookupGroup&)>& rank,
                      const LookupCounts& counts, const Bindings& problem, const device::DeviceInfo& device,
-                     const Criterion& criterion, const LookupRules& rules);
+                     const Criterion& criterion, const LookupRules& rules, const FurtherGroups& further = {});
 
 /// Preference: exact (this problem, this device), the nearest problem of its bucket, the nearest problem by shape on
 /// the same architecture, none. Records of sanitized kernels are never used: their times are not the kernel's.
@@ -232,7 +243,7 @@ class SpecFit {
   /// These differences with names for what changed in the artifact.
   std::vector<std::string> named(const Record& record, std::vector<std::string> differences);
 
-  /// Obstacle, differences and bucket for look_up; they refer to this object.
+  /// Rules for look_up; they refer to this object.
   LookupRules rules();
 
  private:
@@ -245,6 +256,7 @@ class SpecFit {
   const std::filesystem::path store_;
   std::function<build::Manifest(const std::string& artifact_key)> manifest_of_;
   const std::function<std::string(const Bindings&)> bucket_;
+  const ConfigForm form_;
   std::map<std::string, std::unique_ptr<resolve::CandidateResolver>> resolvers_;  ///< by problem and device
 };
 

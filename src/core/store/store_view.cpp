@@ -2,7 +2,6 @@
 #include "core/store/store_view.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +21,7 @@
 #include "core/store/lookup.hpp"
 #include "core/store/record_check.hpp"
 #include "core/store/record_log.hpp"
+#include "core/store/shape_index.hpp"
 #include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
@@ -70,6 +70,18 @@ ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
   return current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
 }
 
+std::pair<const StoredConfig*, std::size_t> best_config(std::span<const StoredConfig* const> configs,
+                                                        const Criterion& criterion) {
+  const ConfigRules rules{criterion};
+  const auto decided = [&](const StoredConfig* config) { return rules.decided(config); };
+  if (criterion.score || std::any_of(configs.begin(), configs.end(), decided)) {
+    const ConfigOrder order = rank_configs(configs, criterion);
+    return {order.empty() ? nullptr : order.front(), order.size()};
+  }
+  const auto ranks = scored<ConfigAccess>(current_configs(configs), rules);
+  return {ranks.empty() ? nullptr : std::min_element(ranks.begin(), ranks.end())->item, ranks.size()};
+}
+
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Criterion& criterion) {
   if (criterion.score) {
     std::vector<Record> records;
@@ -92,75 +104,9 @@ std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::sp
   return result;
 }
 
-// Finds problems by their sizes: the same one by a hash, the nearest one by a scan over the logarithms of all sizes,
-// which takes a few nanoseconds a problem.
-
 namespace {
 
 using Group = StoreView::Group;
-
-class ShapeIndex {
- public:
-  explicit ShapeIndex(const std::vector<const Bindings*>& problems) {
-    std::vector<double> logs;
-    for (std::uint32_t i = 0; i < problems.size(); ++i) {
-      const std::string name = kind_of(*problems[i], logs);
-      same_[name + bytes_of(logs)].push_back(i);
-      Kind& kind = kinds_[name];
-      kind.problems.push_back(i);
-      kind.logs.insert(kind.logs.end(), logs.begin(), logs.end());
-    }
-  }
-
-  /// The problems with the minimum shape_distance to this one, up to rounding, and perhaps others: only
-  /// shape_distance itself decides. Empty: all problems are of another kind.
-  std::vector<std::uint32_t> nearest(const Bindings& problem) const {
-    constexpr double rounding = 1e-9;
-    std::vector<double> own, distances;
-    const std::string name = kind_of(problem, own);
-    if (const auto same = same_.find(name + bytes_of(own)); same != same_.end()) return same->second;
-    const auto found = kinds_.find(name);
-    if (found == kinds_.end()) return {};
-    const Kind& kind = found->second;
-    double least = HUGE_VAL;
-    const double* log = kind.logs.data();
-    for (std::size_t i = 0; i < kind.problems.size(); ++i) {
-      double distance = 0;  // NaN if both have an infinite size
-      for (const double size : own) distance += std::abs(*log++ - size);
-      distances.push_back(distance);
-      least = std::min(least, std::isnan(distance) ? HUGE_VAL : distance);
-    }
-    std::vector<std::uint32_t> near;
-    for (std::size_t i = 0; i < distances.size(); ++i)
-      if (!(distances[i] > least + rounding)) near.push_back(kind.problems[i]);
-    return near;
-  }
-
- private:
-  /// Problems with the same names, and the same values for those that are not positive numbers.
-  struct Kind {
-    std::vector<std::uint32_t> problems;
-    std::vector<double> logs;  ///< of the sizes of each
-  };
-
-  static std::string kind_of(const Bindings& problem, std::vector<double>& logs) {
-    std::string kind;
-    logs.clear();
-    for (const auto& [name, value] : problem) {
-      const double number = space::number_of(value).value_or(0);
-      if (number > 0) logs.push_back(std::log2(number));
-      kind += name + (number > 0 ? "\n" : fmt::format("={}:{}\n", value.index(), to_text(value)));
-    }
-    return kind + std::to_string(logs.size());
-  }
-
-  static std::string bytes_of(const std::vector<double>& logs) {
-    return {reinterpret_cast<const char*>(logs.data()), logs.size() * sizeof(double)};
-  }
-
-  std::unordered_map<std::string, Kind> kinds_;
-  std::unordered_map<std::string, std::vector<std::uint32_t>> same_;  ///< by kind and sizes
-};
 
 /// Problems that were measured with one backend on one architecture, and the groups of each.
 struct ArchIndex {
@@ -169,6 +115,7 @@ struct ArchIndex {
   const NamedProblem* last = nullptr;  ///< of them
   std::vector<std::uint32_t> ends;     ///< problems[i] has groups[ends[i - 1]] up to groups[ends[i]]
   std::vector<std::uint32_t> groups;   ///< of the view
+  std::size_t rows = 0;                ///< of all these groups
   std::optional<ShapeIndex> shapes;
   std::map<std::string, std::vector<std::uint32_t>, std::less<>> buckets;  ///< -> problems
 
@@ -178,18 +125,18 @@ struct ArchIndex {
   }
 };
 
-// The interface of choose_ranked for rows in this order. members: those that may have failed.
-LookupGroup::Order readable(const StoreView& view, std::shared_ptr<const ConfigOrder> order, ConfigOrder members) {
+// The interface of choose_ranked for rows, of which `ranked` have a rank. members: those that may have failed.
+LookupGroup::Order readable(const StoreView& view, std::size_t ranked,
+                            const std::function<const StoredConfig*(std::size_t rank)>& at, ConfigOrder members) {
   LookupGroup::Order asked;
-  asked.left = members.size(), asked.ranked = order->size();
-  asked.record = [order, read = Record(), &view](std::size_t i) mutable -> const Record& {
-    return read = view.record_of(*(*order)[i]);
+  asked.left = members.size(), asked.ranked = ranked;
+  asked.record = [at, read = Record(), &view](std::size_t i) mutable -> const Record& {
+    return read = view.record_of(*at(i));
   };
-  asked.device = [order, &view](std::size_t i) -> const device::DeviceInfo& { return view.device_of(*(*order)[i]); };
+  asked.device = [at, &view](std::size_t i) -> const device::DeviceInfo& { return view.device_of(*at(i)); };
   const auto failures = std::make_shared<Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
-  asked.any_failure = [order, failures, &view](std::size_t i, const auto& visit) {
-    return failures->any(config_text(*(*order)[i]),
-                         [&](const StoredConfig* row) { return visit(view.record_of(*row)); });
+  asked.any_failure = [at, failures, &view](std::size_t i, const auto& visit) {
+    return failures->any(config_text(*at(i)), [&](const StoredConfig* row) { return visit(view.record_of(*row)); });
   };
   return asked;
 }
@@ -212,7 +159,8 @@ bool choose(const StoreView& view, std::span<const StoredConfig* const> members,
   }
   found.config = order->front();
   if (!rules.differences) return true;
-  LookupGroup::Order asked = readable(view, order, {members.begin(), members.end()});
+  LookupGroup::Order asked =
+      readable(view, order->size(), [&](std::size_t i) { return (*order)[i]; }, {members.begin(), members.end()});
   if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
   RankedChoice choice = choose_ranked(asked, rules);
   if (!choice.record) return false;
@@ -245,12 +193,7 @@ struct StoreView::State {
   std::once_flag suspects_found;
   std::unordered_map<std::string, ConfigOrder> suspects;  ///< by configuration
 
-  /// Rows of one problem and device; both as numbers of the set.
-  struct Tally {
-    std::uint32_t problem = 0, device = 0;
-    std::size_t rows = 0, sanitized = 0;
-  };
-  std::vector<Tally> tallies;
+  std::map<std::uint32_t, std::size_t> rows_of_devices, sanitized;  ///< sanitized rows are among them
 
   ~State() {
     for (const auto& order : orders) delete order.load(std::memory_order_relaxed);
@@ -340,16 +283,17 @@ void StoreView::State::cut() {
   const auto rank = [&](const RowBlock& block) {
     return std::uint64_t{problems[block.problem]} << 32 | kinds[block.device];
   };
-  std::vector<std::pair<std::uint64_t, const RowBlock*>> sorted;
-  for (const RowBlock& block : set.blocks)
-    if (!block.sanitized) sorted.emplace_back(rank(block), &block);
-  // Blocks of one group are sorted by their addresses, which are in the order of the rows.
+  std::vector<std::pair<std::uint64_t, std::size_t>> sorted;
+  for (std::size_t i = 0; i < set.blocks.size(); ++i)
+    if (!set.blocks[i].sanitized) sorted.emplace_back(rank(set.blocks[i]), i);
   system::sort_in_threads(sorted, options.threads);
-  for (const auto& [key, block] : sorted) {
+  for (const auto& [key, number] : sorted) {
+    const RowBlock* const block = &set.blocks[number];
     if (groups.empty() || rank(*blocks.back()) != key)
-      groups.push_back({block->problem, block->device, blocks.size(), blocks.size()});
+      groups.push_back({block->problem, block->device, blocks.size(), blocks.size(), 0});
     blocks.push_back(block);
     groups.back().end = blocks.size();
+    groups.back().records += block->records;
   }
   if (!options.all) drop_unanswered();
   orders = std::vector<std::atomic<const ConfigOrder*>>(groups.size());
@@ -394,19 +338,16 @@ const ConfigOrder& StoreView::State::order(const Group& group) const {
 }
 
 void StoreView::State::index() {
-  std::unordered_map<std::uint64_t, std::size_t> places;
   for (const RowBlock& block : set.blocks) {
-    const auto [place, is_new] = places.emplace(std::uint64_t{block.problem} << 32 | block.device, tallies.size());
-    if (is_new) tallies.push_back({block.problem, block.device, 0, 0});
-    tallies[place->second].rows += options.all ? block.records : block.answers;
-    tallies[place->second].sanitized += block.sanitized ? block.records : 0;
+    rows_of_devices[block.device] += block.records;
+    if (block.sanitized) sanitized[block.device] += block.records;
   }
   for (std::uint32_t i = 0; i < groups.size(); ++i) {
     const Group& group = groups[i];
     const device::DeviceInfo& device = set.devices[group.device];
     ArchIndex* arch_index = const_cast<ArchIndex*>(arch_index_of(device));
     if (!arch_index)
-      arch_index = &arch_indexes.emplace_back(ArchIndex{device.backend, device.arch, {}, {}, {}, {}, {}, {}});
+      arch_index = &arch_indexes.emplace_back(ArchIndex{device.backend, device.arch, {}, {}, {}, {}, 0, {}, {}});
     const NamedProblem& problem = set.problems[group.problem];
     // Groups of one problem follow each other.
     if (!arch_index->last || arch_index->last->text != problem.text || arch_index->last->sizes != problem.sizes) {
@@ -415,6 +356,7 @@ void StoreView::State::index() {
       arch_index->ends.push_back(0);
     }
     arch_index->groups.push_back(i);
+    arch_index->rows += group.records;
     arch_index->ends.back() = static_cast<std::uint32_t>(arch_index->groups.size());
   }
   for (ArchIndex& arch_index : arch_indexes) {
@@ -511,6 +453,18 @@ StoreView StoreView::load(const std::filesystem::path& store, const std::string&
   return view;
 }
 
+bool StoreView::grow(const std::vector<RecordSource>& further) {
+  forget_rows();
+  auto grown = std::make_unique<State>();
+  grown->options = state_->options;
+  grown->set = std::move(state_->set);
+  state_ = std::move(grown);
+  if (!read_more(state_->set, further)) return false;
+  state_->cut();
+  state_->index();
+  return true;
+}
+
 const std::vector<Group>& StoreView::groups() const noexcept { return state_->groups; }
 const ConfigOrder& StoreView::order(const Group& group) const { return state_->order(group); }
 void StoreView::rank_all() const {
@@ -589,8 +543,9 @@ ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> membe
   system::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
     Record record;
     for (const StoredConfig* row : members.subspan(i * block, std::min(block, members.size() - i * block))) {
-      record.config = config_bindings(*row);
-      const std::string obstacle = rules.obstacle(record);
+      std::string obstacle;
+      if (!rules.allows || !rules.allows(row->names(), row->values()))
+        record.config = config_bindings(*row), obstacle = rules.obstacle(record);
       if (obstacle.empty())
         parts[i].left.push_back(row);
       else
@@ -641,38 +596,58 @@ LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInf
   const RowSet& set = state_->set;
   LookupCounts counts;
   counts.records = set.records;
-  std::vector<std::optional<double>> distances;
-  for (const NamedProblem& each : set.problems) distances.push_back(shape_distance(each.sizes, problem));
-  for (const State::Tally& each : state_->tallies) {
-    const device::DeviceInfo& own = set.devices[each.device];
-    if (own.arch != device.arch) {
-      counts.other_arch += each.rows;
-    } else if (own.backend != device.backend) {
-      counts.other_backend += each.rows;
-    } else {
-      counts.sanitized += each.sanitized;
-      if (!distances[each.problem]) counts.other_problem += each.rows - each.sanitized;
+  for (const auto& [number, rows] : state_->rows_of_devices) {
+    const device::DeviceInfo& own = set.devices[number];
+    if (own.arch != device.arch)
+      counts.other_arch += rows;
+    else if (own.backend != device.backend)
+      counts.other_backend += rows;
+    else if (const auto sanitized = state_->sanitized.find(number); sanitized != state_->sanitized.end())
+      counts.sanitized += sanitized->second;
+  }
+  const ArchIndex* const arch_index = state_->arch_index_of(device);
+  ShapeIndex::Comparable problems;
+  // A bucket may contain the farthest problem.
+  if (arch_index) problems = arch_index->shapes->comparable(problem, rules.bucket ? groups().size() : max_shown_groups);
+  counts.other_problem = arch_index ? arch_index->rows : 0;
+  std::size_t far = 0;
+  for (const auto* list : {&problems.near, &problems.far})
+    for (const std::uint32_t number : *list)
+      for (const std::uint32_t group : arch_index->groups_of(number))
+        counts.other_problem -= groups()[group].records, far += list == &problems.far;
+  const auto groups_of = [&](const std::vector<std::uint32_t>& numbers) {
+    std::vector<Place> places;
+    for (const std::uint32_t number : numbers)
+      state_->consider(*arch_index, number, problem, device, false, [&](const Place& one) { places.push_back(one); });
+    std::sort(places.begin(), places.end());
+    std::vector<LookupGroup> result;
+    for (const Place& one : places) {
+      const Group& group = groups()[one.group];
+      result.push_back({&set.problems[group.problem].sizes, &set.devices[group.device], one.nearness, one.group});
     }
-  }
-  std::vector<LookupGroup> near;
-  for (std::size_t i = 0; i < groups().size(); ++i) {
-    const Group& group = groups()[i];
-    const device::DeviceInfo& own = set.devices[group.device];
-    if (own.arch != device.arch || own.backend != device.backend || !distances[group.problem]) continue;
-    const Nearness nearness{*distances[group.problem], same_device(own, device)};
-    near.push_back({&set.problems[group.problem].sizes, &own, nearness, i});
-  }
+    return result;
+  };
   const auto rank = [&, this](const LookupGroup& group) {
     std::map<std::string, std::size_t> left_out;
-    const auto ranked = std::make_shared<std::pair<HeldRows, ConfigOrder>>();
-    ranked->first = state_->members_of(groups()[group.number], false);
-    ConfigOrder left = state_->allowed(ranked->first.rows, rules, left_out);
-    ranked->second = rank_configs(left, ranks_by);
-    LookupGroup::Order order = readable(*this, {ranked, &ranked->second}, std::move(left));
+    struct Ranks {
+      HeldRows members;
+      ConfigOrder left, order;
+    };
+    const auto ranks = std::make_shared<Ranks>();
+    ranks->members = state_->members_of(groups()[group.number], false);
+    ranks->left = state_->allowed(ranks->members.rows, rules, left_out);
+    const auto [first, count] = best_config(ranks->left, ranks_by);
+    // Mostly the first one is asked for only.
+    const auto at = [ranks, first = first, ranks_by](std::size_t i) {
+      if (i > 0 && ranks->order.empty()) ranks->order = rank_configs(ranks->left, ranks_by);
+      return i == 0 ? first : ranks->order[i];
+    };
+    LookupGroup::Order order = readable(*this, count, at, ranks->left);
     order.left_out = std::move(left_out);
     return order;
   };
-  LookupResult result = xtune::store::look_up(std::move(near), rank, counts, problem, device, ranks_by, rules);
+  LookupResult result = xtune::store::look_up(groups_of(problems.near), rank, counts, problem, device, ranks_by, rules,
+                                              {far, [&] { return groups_of(problems.far); }});
   if (result.record && result.distance != 0)
     result.failed_elsewhere = failures_elsewhere(*this, result.record->config, problem, device, rules);
   return result;
@@ -701,10 +676,7 @@ ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo
   return state_->allowed(read_members(problem, device).rows, rules, ignored);
 }
 
-void StoreView::forget_rows() {
-  if (!state_->set.reader) return;
-  for (const RowBlock& block : state_->set.blocks) block.rows.reset();
-}
+void StoreView::forget_rows() { state_->set.forget_rows(); }
 
 std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
                                const LookupRules& rules) const {
@@ -725,72 +697,6 @@ std::string StoreView::explain(const Found& found, const Bindings& problem, cons
   if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state skipped", found.passed_over);
   if (found.config->tainted) text += ", tainted";
   return text;
-}
-
-GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel,
-                               measure::Statistic statistic)
-    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(statistic) {}
-
-// Taken before the file is read: lines that are appended meanwhile make it differ at the next refresh.
-GrowingRecords::File GrowingRecords::file_at(const std::filesystem::path& path) {
-  struct stat info {};
-  File file{path, 0, 0, 0, 0};
-  if (::stat(path.c_str(), &info) != 0) return file;
-  file.bytes = static_cast<std::uint64_t>(info.st_size);
-  file.inode = info.st_ino, file.device = info.st_dev;
-  file.changed_ns = std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
-  return file;
-}
-
-void GrowingRecords::refresh() {
-  listing_warnings_.clear();
-  std::vector<File> now;
-  std::vector<RecordSource> sources;
-  for (const std::filesystem::path& path : record_files(store_, arch_, kernel_, listing_warnings_)) {
-    now.push_back(file_at(path));
-    sources.push_back({path, 0, UINT64_MAX, base::printable(path.string())});
-  }
-  if (view_ && now == files_) return view_->forget_rows();
-  StoreView::Options options;
-  options.all = true, options.statistic = statistic_;
-  view_.reset();
-  view_ = StoreView::load(std::move(sources), options);
-  files_ = std::move(now);
-}
-
-std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem,
-                                                         const device::DeviceInfo& device) const {
-  std::vector<Row> rows;
-  if (!view_) return rows;
-  for (const StoredConfig* row : view_->read_members(problem, device).rows) rows.push_back({&*view_, row});
-  for (const RowBlock& block : view_->row_set().blocks)
-    if (block.sanitized && view_->row_set().problems[block.problem].sizes == problem)
-      for (const StoredConfig& row : view_->row_set().rows_of(block)->rows)
-        if (same_device(view_->device_of(row), device)) rows.push_back({&*view_, &row});
-  return rows;
-}
-
-std::vector<std::string> GrowingRecords::warnings() const {
-  std::vector<std::string> all = listing_warnings_;
-  if (view_) all.insert(all.end(), view_->warnings().begin(), view_->warnings().end());
-  return all;
-}
-
-RecordSet GrowingRecords::read(std::vector<Row> rows) const {
-  RecordSet set;
-  set.warnings = warnings();
-  std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
-    return std::tuple(a.config->block->file, a.config->offset()) <
-           std::tuple(b.config->block->file, b.config->offset());
-  });
-  for (const Row& row : rows) {
-    try {
-      set.records.push_back(row.view->record_of(*row.config));
-    } catch (const Error& error) {  // its file was repaired or removed meanwhile
-      set.warnings.emplace_back(error.what());
-    }
-  }
-  return set;
 }
 
 }  // namespace xtune::store

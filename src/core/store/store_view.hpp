@@ -38,6 +38,9 @@ ConfigOrder current_configs(std::span<const StoredConfig* const> configs);
 /// Those that can be used, best first, as in ranked(). Its statistic is that of the rows' times. If it ranks by more
 /// than the time, all records are read; those of finals always are. Throws RecordsChanged.
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Criterion& criterion);
+/// The first of rank_configs, null if there is none, and the number of all: without sorting them, unless finals decide.
+std::pair<const StoredConfig*, std::size_t> best_config(std::span<const StoredConfig* const> configs,
+                                                        const Criterion& criterion);
 /// The same with their times on one scale, that of the best one (Scale). In ms.
 std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
                                                                          measure::Statistic statistic);
@@ -79,6 +82,7 @@ class StoreView {
   struct Group {
     std::uint32_t problem = 0, device = 0;  ///< in the RowSet
     std::size_t begin = 0, end = 0;         ///< of its blocks
+    std::size_t records = 0;                ///< of these
   };
   const std::vector<Group>& groups() const noexcept;  ///< sorted by the problem's text, then the device's name
   /// Best first, as in ranked(); empty only with Options::all. A group is ranked at its first use, here or by find.
@@ -123,6 +127,8 @@ class StoreView {
   /// Rows that were read since the view was loaded are read again at their next use: none of them may be in use, and no
   /// group ranked.
   void forget_rows();
+  /// Reads what is new (read_more) as well. False: the view must be loaded again.
+  bool grow(const std::vector<RecordSource>& further);
   /// Calls visit(const StoredConfig&) for each row, in the order of files and lines.
   template <class Visit>
   void each_row(const Visit& visit) const {

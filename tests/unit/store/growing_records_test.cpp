@@ -49,6 +49,23 @@ TEST_CASE("files that are new, have grown, were replaced or have gone are notice
   CHECK(stored.read({}).warnings.size() == 1);
 }
 
+TEST_CASE("of a file that has grown only the new lines are read") {
+  const TemporaryDirectory store;
+  GrowingRecords stored(store.path(), "sm_90", "gemm");
+  RecordWriter writer(store.path(), "sm_90", "gemm", "a1");
+  for (int i = 1; i <= 20; ++i) writer.append(example_record(i, i));
+  stored.refresh();
+  CHECK(times_of(stored).size() == 20);
+  // A line that was read is damaged meanwhile: who reads it again warns.
+  std::string text = read_file(writer.path());
+  write_text(writer.path(), text.replace(text.find('\n', text.size() / 2) + 1, 1, "x"));
+  writer.append(example_record(21, 21));
+  stored.refresh();
+  CHECK(stored.read({}).warnings.empty());
+  CHECK(times_of(stored).size() == 20);
+  CHECK(times_of(stored).back() == 21);
+}
+
 TEST_CASE("rows are of one problem and kind of device, those of sanitized kernels too") {
   const TemporaryDirectory store;
   Record sanitized = example_record(1, 1), elsewhere = example_record(2, 2), larger = example_record(3, 3);
