@@ -3,8 +3,6 @@
 
 #include <cryptopp/crc.h>
 #include <cryptopp/sha.h>
-#include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <cerrno>
@@ -22,7 +20,11 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
 using Digest = Sha256;
 
-std::string hex_of(const Digest& digest) { return fmt::format("{:02x}", fmt::join(digest, "")); }
+std::string hex_of(const Digest& digest) {
+  std::string text;  // millions of keys are hashed
+  for (const unsigned char byte : digest) text += {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+  return text;
+}
 
 const CryptoPP::byte* as_bytes(const char* text) { return reinterpret_cast<const CryptoPP::byte*>(text); }
 

@@ -1,9 +1,11 @@
 // xtune why: why the store answers for a configuration, or why it does not.
 
 #include <map>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "cli/cases.hpp"
+#include "core/build/manifest.hpp"
+#include "core/resolve/measurement_keys.hpp"
 #include "core/space/value.hpp"
 #include "core/store/record_log.hpp"
 #include "report/text/run_report.hpp"
@@ -92,14 +94,18 @@ class MeasuredConfigs {
   std::vector<Row> rows_;  ///< by the hash of the configuration
 };
 
-/// The keys of the stored records for this problem on this kind of device.
-std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys_of(const store::StoreView& stored,
-                                                                   const Bindings& problem,
-                                                                   const device::DeviceInfo& device) {
-  std::unordered_set<store::KeyDigest, store::KeyDigestHash> keys;
+/// Which of the first configurations have a stored result for this problem on this kind of device.
+std::vector<bool> stored_of(std::uint64_t count, const space::Space& space, const resolve::CandidateResolver& resolver,
+                            const store::StoreView& stored, const Bindings& problem, const device::DeviceInfo& device) {
+  std::unordered_multimap<store::KeyDigest, std::uint64_t, store::KeyDigestHash> wanted;
+  resolve::MeasurementKeys keys(resolver);
+  for (std::uint64_t i = 0; i < count; ++i)
+    keys.any(space.at(i), [&](const base::Sha256& key) { return wanted.emplace(key, i), false; });
+  std::vector<bool> found(count);
   const store::HeldRows members = stored.read_members(problem, device, false);
-  for (const store::StoredConfig* row : members.rows) keys.insert(row->key);
-  return keys;
+  for (const store::StoredConfig* row : members.rows)
+    for (auto [one, end] = wanted.equal_range(row->key); one != end; ++one) found[one->second] = true;
+  return found;
 }
 
 /// The sources of today's configurations: most have the same source and files, which are read once.
@@ -126,26 +132,23 @@ Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve:
                std::optional<MeasuredConfigs>& measured, const std::filesystem::path& store) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), std::max(max_configs / spec.cases.size(), min_configs));
-  const auto keys = keys_of(stored.view(), problem, device);
+  const std::vector<bool> found = stored_of(verdicts.asked, space, resolver, stored.view(), problem, device);
   SourcesOfToday today;
   for (std::uint64_t i = 0; i < verdicts.asked; ++i) {
-    const space::Config config = space.at(i);
-    const build::CompileRequest request = resolver.compile_request(config);
-    std::vector<build::KeyParts> possible;
-    for (const std::string& key : resolver.artifact_keys(request))
-      possible.push_back(resolver.measurement_key_parts(config, key));
-    if (std::any_of(possible.begin(), possible.end(),
-                    [&](const auto& parts) { return keys.contains(store::KeyDigest(build::key_of(parts))); })) {
+    if (found[i]) {
       ++verdicts.stored;
       continue;
     }
+    const space::Config config = space.at(i);
     if (!measured) measured.emplace(stored.view());
     const Bindings named = space.named(config);
     if (!measured->has(named)) {
       ++verdicts.never;
       continue;
     }
-    MeasuredConfigs::Nearest nearest = measured->nearest(named, possible.front(), problem, device);
+    const build::CompileRequest request = resolver.compile_request(config);
+    const build::KeyParts parts = resolver.measurement_key_parts(config, resolver.artifact_key(request));
+    MeasuredConfigs::Nearest nearest = measured->nearest(named, parts, problem, device);
     const std::vector<std::string> difference =
         store::with_changes_named(std::move(nearest.differences), store, nearest.artifact_key, today.of(request));
     if (difference.empty()) {

@@ -77,15 +77,17 @@ const std::string& MeasurementKeys::text_of(Piece& piece, const space::Config& c
   return piece.text;
 }
 
-std::vector<base::Sha256> MeasurementKeys::of(const space::Config& config) {
+bool MeasurementKeys::any(const space::Config& config, const std::function<bool(const base::Sha256&)>& visit) {
   CandidateResolver::State& state = *resolver_.state_;
   const std::string& base = text_of(artifact_, config, [&] { return artifact_key(config); });
-  std::vector<std::string> artifacts;
   int changes = 0;
   {
     const std::lock_guard lock(state.mutex);
-    artifacts = build::possible_keys(base, state.manifests.of(state.device.backend, state.sources.tuned.path.string()));
     changes = state.of_reference.changes;
+    if (base != base_ || learned_ != state.manifests.learned)
+      artifacts_ =
+          build::possible_keys(base, state.manifests.of(state.device.backend, state.sources.tuned.path.string()));
+    base_ = base, learned_ = state.manifests.learned;
   }
   if (end_.empty() || changes != reference_changes_) {
     const build::KeyParts parts = resolver_.measurement_key_parts(config, base);
@@ -94,17 +96,14 @@ std::vector<base::Sha256> MeasurementKeys::of(const space::Config& config) {
     end_ += ']';
     reference_changes_ = changes;
   }
-  std::string rest = text_of(runtime_, config, [&] { return part_text("runtime", state.runtime_part(config)); });
-  rest += ',';
-  rest += text_of(scalars_, config, [&] { return part_text("scalars", state.scalars_part(config)); });
-  rest += ',';
-  rest += text_of(launch_, config, [&] { return part_text("launch", resolver_.launch_part(config)); });
-  std::vector<base::Sha256> keys;
-  for (const std::string& artifact : artifacts) {
-    buffer_.assign("[[\"artifact\",\"").append(artifact).append("\"],").append(rest).append(end_);
-    keys.push_back(base::sha256_bytes(buffer_));
-  }
-  return keys;
+  text_of(runtime_, config, [&] { return part_text("runtime", state.runtime_part(config)); });
+  text_of(scalars_, config, [&] { return part_text("scalars", state.scalars_part(config)); });
+  text_of(launch_, config, [&] { return part_text("launch", resolver_.launch_part(config)); });
+  return std::any_of(artifacts_.begin(), artifacts_.end(), [&](const std::string& artifact) {
+    buffer_.assign("[[\"artifact\",\"").append(artifact).append("\"],").append(runtime_.text).append(",");
+    buffer_.append(scalars_.text).append(",").append(launch_.text).append(end_);
+    return visit(base::sha256_bytes(buffer_));
+  });
 }
 
 std::string MeasurementKeys::artifact_key(const space::Config& config) {

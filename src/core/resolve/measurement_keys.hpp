@@ -23,8 +23,9 @@ namespace xtune::resolve {
 class MeasurementKeys {
  public:
   explicit MeasurementKeys(const CandidateResolver& resolver);
-  /// The keys' hashes, as bytes: one for each artifact key that the configuration may have (resolve.hpp).
-  std::vector<base::Sha256> of(const space::Config& config);
+  /// Calls visit(hash, as bytes) for the key with each artifact key that the configuration may have (resolve.hpp), the
+  /// most likely one first, until it returns true. Returns the last result of visit.
+  bool any(const space::Config& config, const std::function<bool(const base::Sha256&)>& visit);
 
  private:
   /// A text, and the parameters that it depends on.
@@ -43,9 +44,12 @@ class MeasurementKeys {
   const CandidateResolver& resolver_;
   bool defines_only_ = false;  ///< an artifact's key changes only with values of parameters in its definitions
   Piece artifact_, runtime_, scalars_, launch_;
-  std::string end_;             ///< the parts that are the same for all configurations
-  int reference_changes_ = 0;   ///< with which `end_` was made
-  std::string before_defines_;  ///< of an artifact's key
+  std::string base_;                    ///< the artifact's key of the configuration before, as of a request
+  std::vector<std::string> artifacts_;  ///< which it may be
+  int learned_ = 0;                     ///< with which these were made
+  std::string end_;                     ///< the parts that are the same for all configurations
+  int reference_changes_ = 0;           ///< with which `end_` was made
+  std::string before_defines_;          ///< of an artifact's key
   std::string after_defines_;
   std::vector<std::pair<std::string, std::string>> fixed_defines_;
   std::string buffer_;

@@ -377,6 +377,7 @@ void CandidateResolver::learn(const build::CompileRequest& request, const build:
   if (manifest.empty()) return;
   std::erase_if(known, [&](const build::ManifestNow& each) { return each.manifest == manifest; });
   known.insert(known.begin(), std::move(now));
+  ++state_->manifests.learned;
   if (known.size() > build::max_manifests) known.pop_back();
 }
 

@@ -118,6 +118,7 @@ bool has_compiler(const device::DeviceInfo& device, device::CompilerKind kind);
 struct KnownManifests {
   std::filesystem::path store;                                         ///< where they are; empty: nowhere
   std::map<std::string, std::vector<build::ManifestNow>> by_source{};  ///< by path, the newest first
+  int learned = 0;                                                     ///< how often that has changed
 
   /// Reads them at first use.
   std::vector<build::ManifestNow>& of(const std::string& backend, const std::string& source_name);

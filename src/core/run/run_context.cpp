@@ -93,10 +93,8 @@ TrialPtr RunContext::make_trial(std::uint64_t index, Trial::Purpose purpose) con
   return trial;
 }
 
-std::vector<store::KeyDigest> RunContext::keys_at(std::uint64_t index) const {
-  std::vector<store::KeyDigest> digests;
-  for (const base::Sha256& key : keys.of(space.at(index))) digests.emplace_back(key);
-  return digests;
+bool RunContext::any_key(const space::Config& config, const std::function<bool(const store::KeyDigest&)>& visit) const {
+  return keys.any(config, [&](const base::Sha256& key) { return visit(store::KeyDigest(key)); });
 }
 
 CompileJob RunContext::compile_job(const std::string& key, build::CompileRequest request) const {

@@ -84,8 +84,9 @@ struct RunContext {
   TrialPtr make_trial(std::uint64_t index) const;
   /// A trial with its launch, for a configuration that the space allows and that has passed or may pass.
   TrialPtr make_trial(std::uint64_t index, Trial::Purpose purpose) const;
-  /// Those that the configuration may have (resolve.hpp); a stored result of one of them answers for it.
-  std::vector<store::KeyDigest> keys_at(std::uint64_t index) const;
+  /// Calls visit(key) for those that the configuration may have (resolve.hpp), until it returns true, and returns the
+  /// last result. A stored result of one of them answers for it.
+  bool any_key(const space::Config& config, const std::function<bool(const store::KeyDigest&)>& visit) const;
   /// Sets the record's keys to those of this artifact.
   void set_keys(store::Record& record, const space::Config& config, const std::string& artifact_key) const;
   CompileJob compile_job(const std::string& key, build::CompileRequest request) const;

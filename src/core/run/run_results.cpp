@@ -396,9 +396,9 @@ void OutcomeHandler::race(std::uint64_t index, const Row& row) {
 bool OutcomeHandler::serve(const SearchPath::Proposal& proposal) {
   if (run_.stored.empty()) return false;
   std::optional<StoredResults::Answer> answer;
-  for (const store::KeyDigest& key : run_.keys_at(proposal.index))
-    if (!answer) answer = run_.stored.take(key, proposal.index);
-  if (!answer) return false;
+  const space::Config config = run_.space.at(proposal.index);
+  const auto take = [&](const store::KeyDigest& key) { return (answer = run_.stored.take(key, config)).has_value(); };
+  if (!run_.any_key(config, take)) return false;
   results_.count_stored(answer->from_peers);
   if (answer->row.config) {
     handle(proposal, answer->row);

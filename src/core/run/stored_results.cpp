@@ -49,9 +49,7 @@ bool has_unknown_goal(const RunContext& run, const store::Record& record) {
 /// Whether the configuration has this key in this run.
 bool has_key(const RunContext& run, const Bindings& config, const store::KeyDigest& key) {
   const auto index = run.space.index_of(config);
-  if (!index) return false;
-  const std::vector<store::KeyDigest> keys = run.keys_at(*index);
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
+  return index && run.any_key(run.space.at(*index), [&](const store::KeyDigest& own) { return own == key; });
 }
 
 }  // namespace
@@ -106,6 +104,7 @@ bool StoredResults::supersedes(const Facts& later, const Facts& earlier) {
 
 StoredResults::StoredResults(const RunContext& run, RecordKeeper& keeper)
     : run_(run),
+      form_(run.space.parameters()),
       records_(run.options.records ? *run.options.records
                                    : own_records_.emplace(run.options.store, run.target.device.arch,
                                                           run.spec.kernel.name, run.spec.measure.statistic)),
@@ -172,18 +171,21 @@ std::vector<StoredResults::Row> StoredResults::read(RecordKeeper& keeper) {
   return rows;
 }
 
-std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest& key, std::uint64_t index) {
+std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest& key, const space::Config& config) {
   const auto place = known_.find(key);
   if (place == known_.end()) return std::nullopt;
   const Known& found = place->second;
-  const Bindings asked = run_.space.named(run_.space.at(index));
-  const Bindings stored = found.record ? found.record->config : store::config_bindings(*found.row.config);
-  const bool same = stored == asked;
-  if (!same && !compile_to_the_same(stored, asked)) {
-    run_.observer.on_warning("a stored record names the configuration " +
-                             base::printable(space::bindings_text(stored), 200) +
-                             ", and its key is of another one: it is damaged and is ignored");
-    return std::nullopt;
+  const bool same =
+      found.record ? found.record->config == run_.space.named(config)
+                   : found.row.config->names() == form_.names() && found.row.config->values() == form_.encode(config);
+  if (!same) {
+    const Bindings stored = found.record ? found.record->config : store::config_bindings(*found.row.config);
+    if (!compile_to_the_same(stored, run_.space.named(config))) {
+      run_.observer.on_warning("a stored record names the configuration " +
+                               base::printable(space::bindings_text(stored), 200) +
+                               ", and its key is of another one: it is damaged and is ignored");
+      return std::nullopt;
+    }
   }
   const auto [outcome, tainted, unix_time_ms] = facts_of(found);
   const bool of_job = run_.is_of_job(unix_time_ms);
@@ -205,7 +207,7 @@ std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest&
   // A goal needs to know now whether launches repeat their bits; the record is from a run that did not compare them.
   if (outcome == Outcome::ok && answer.whole && !answer.whole->repeatable && has_unknown_goal(run_, *answer.whole))
     return std::nullopt;
-  if (answer.whole) answer.whole->config = asked;
+  if (answer.whole) answer.whole->config = run_.space.named(config);
   if (!found.record && !run_.reads_all() && same) answer.row = found.row;
   known_.erase(place);
   if (!answer.whole && !answer.row.config) return std::nullopt;

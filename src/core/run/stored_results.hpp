@@ -46,9 +46,9 @@ class StoredResults {
     Row row;                             ///< set: it stays a row
     bool from_peers = false;             ///< stored by a process of this job
   };
-  /// The answer for the key of a configuration, by its index; returned once. A record whose configuration does not
-  /// match its key is damaged: it is not used, and a warning reports it.
-  std::optional<Answer> take(const store::KeyDigest& key, std::uint64_t index);
+  /// The answer for the key of a configuration; returned once. A record whose configuration does not match its key is
+  /// damaged: it is not used, and a warning reports it.
+  std::optional<Answer> take(const store::KeyDigest& key, const space::Config& config);
   /// A record of any problem whose compile of one of these artifacts failed, since a binary of any problem counts, too;
   /// nullopt: none, or the run is a fresh one.
   std::optional<store::Record> failed_compile(const std::vector<std::string>& artifact_keys);
@@ -94,6 +94,7 @@ class StoredResults {
   std::vector<const store::Record*> read_rivals(double reach);
 
   const RunContext& run_;
+  store::ConfigForm form_;
   std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records is used
   store::GrowingRecords& records_;
   std::unordered_map<store::KeyDigest, Known, store::KeyDigestHash> known_;
