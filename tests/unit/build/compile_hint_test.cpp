@@ -152,7 +152,7 @@ TEST_CASE("the compiler is asked whether a definition's name is what breaks the 
       const bool valued =
           needed.empty() || each.source.find("<x>\nconstexpr auto " + needed + " =") != std::string::npos;
       if (std::ranges::any_of(breaking, defined) || !valued)
-        throw CandidateFailure(xtune::Outcome::compile_failed, first_error(log), log);
+        throw CandidateFailure(xtune::Outcome::compile_failed, first_error_or_first_line(log), log);
       return {};
     };
     std::string found;
