@@ -69,7 +69,8 @@ void RunCommand::begin_job() {
 
 run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneServices& services,
                                       ProgressPrinter& printer, std::vector<Bindings> only) {
-  run::TuneOptions options = job_->next_run(spec_, target_, session_.scratch.path());
+  const system::TemporaryDirectory scratch;
+  run::TuneOptions options = job_->next_run(spec_, target_, scratch.path());
   options.only = std::move(only);
   std::optional<cluster::SharedStudy> peers;
   if (rank_) {

@@ -45,7 +45,6 @@ struct RunSession {
   /// The claims on printing answers for a spec: below `folder`, kept alive as long as this object. Throws Error(io).
   cluster::Claims& claims_on_answers(const std::filesystem::path& folder);
 
-  const system::TemporaryDirectory scratch;  ///< for kernels that the store does not keep
   system::SuspensionWatch suspensions;
   system::EventLoop loop;
   std::atomic<bool> stop{false};   ///< now
