@@ -270,8 +270,8 @@ TEST_CASE("check compares the file of a reference with its output, and warns of 
   CHECK(command.exit_code == 0);
   CHECK(has(command.stderr_text, "the reference command's program 'xtune-no-such-program' is not in PATH"));
   const CommandResult kernel = check("{ kernel = \"copi\" }");
-  CHECK(kernel.exit_code == 0);
-  CHECK(has(kernel.stderr_text, "the reference kernel 'copi' is not in copy.cu (did you mean 'copy'?)"));
+  CHECK(kernel.exit_code == 2);
+  CHECK(has(kernel.stderr_text, "the source has no kernel 'copi' (did you mean 'copy'?); it has copy"));
 }
 
 TEST_CASE("With --format json an error is JSON on standard output, with its kind and place") {
@@ -333,7 +333,7 @@ TEST_CASE("Numbers that mean nothing are refused in few words") {
   const std::vector<std::vector<std::string>> bad = {
       {"run", "--evals", "0"},      {"run", "--evals", "-1"},    {"run", "--seconds", "0"}, {"run", "--seconds", "nan"},
       {"run", "--seconds", "-1"},   {"run", "--seconds", "inf"}, {"run", "--top", "-1"},    {"run", "--seed", "-1"},
-      {"space", "--samples", "-1"}, {"space", "--seed", "x"}};
+      {"space", "--rows", "-1"}, {"space", "--seed", "x"}};
   for (const auto& words : bad) {
     const CommandResult result = cli.xtune({words[0], spec, "--backend", "host", words[1], words[2]});
     CAPTURE(words[1]);

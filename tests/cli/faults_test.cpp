@@ -306,6 +306,6 @@ TEST_CASE("A kernel's assertion, print and argument types are told to the user")
                 validated.stderr_text);
   CHECK(has(read_file(log), "    hello 43\n"));
   const CommandResult mistyped = cli.run(spec_of("", "f64"));
-  CHECK(mistyped.exit_code == 3);
-  CHECK(has(mistyped.stdout_text, "the spec's 'x' is f64"));
+  CHECK(mistyped.exit_code == 2);
+  CHECK(has(mistyped.stdout_text, "argument 1 of k is const float* x (k.cu:3), and the spec's 'x' is a buffer of f64"));
 }

@@ -491,7 +491,7 @@ TEST_CASE("a cooperative launch has at most the blocks that the driver counts as
     program->run(options);
     program->run(options);
     CHECK(s.driver->only({"launch"}).empty());
-    CHECK(s.driver->only({"launch_cooperative"}).size() == 2);
+    CHECK(s.driver->only({"launch_cooperative", "captured launch_cooperative"}).size() == 2);
   }
   s.driver->failures["resident_blocks"] = FakeDriver::refused;
   CHECK(load().find("the driver does not count the blocks that are resident at once") == 0);

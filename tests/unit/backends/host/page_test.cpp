@@ -106,8 +106,10 @@ const std::map<std::string, std::string>& running() {
       {"`<cstdint>`, `<limits>`, `<cmath>` and other headers of C++",
        "std::uint16_t u = 65535; return std::numeric_limits<std::uint16_t>::max() == u && std::fabs(-1.0f) == 1;"},
       {"`cooperative_groups.h`: grids, blocks, and parts of a warp",
-       "auto grid = cooperative_groups::this_grid(); if (grid.thread_rank() != unsigned(t) || grid.num_blocks() != 1) "
-       "return 0; auto four = cooperative_groups::tiled_partition<4>(cooperative_groups::this_thread_block()); return "
+       "auto grid = cooperative_groups::this_grid(); if (grid.thread_rank() != blockIdx.x * 64 + t || "
+       "grid.num_blocks() "
+       "!= gridDim.x) return 0; auto four = "
+       "cooperative_groups::tiled_partition<4>(cooperative_groups::this_thread_block()); return "
        "four.shfl(t, 1) == 1 && cooperative_groups::reduce(four, t, cooperative_groups::plus<int>()) == 6;"},
       {"lambdas and templates",
        "auto twice = [](auto v) { return v + v; }; return twice(1) == 2 && plus<3>(t) == t + 3;"},
