@@ -331,9 +331,9 @@ TEST_CASE("Numbers that mean nothing are refused in few words") {
   Cli cli;
   const std::string spec = cli.copy_spec();
   const std::vector<std::vector<std::string>> bad = {
-      {"run", "--evals", "0"},      {"run", "--evals", "-1"},    {"run", "--seconds", "0"}, {"run", "--seconds", "nan"},
-      {"run", "--seconds", "-1"},   {"run", "--seconds", "inf"}, {"run", "--top", "-1"},    {"run", "--seed", "-1"},
-      {"space", "--rows", "-1"}, {"space", "--seed", "x"}};
+      {"run", "--evals", "0"},    {"run", "--evals", "-1"},    {"run", "--seconds", "0"}, {"run", "--seconds", "nan"},
+      {"run", "--seconds", "-1"}, {"run", "--seconds", "inf"}, {"run", "--top", "-1"},    {"run", "--seed", "-1"},
+      {"space", "--rows", "-1"},  {"space", "--seed", "x"}};
   for (const auto& words : bad) {
     const CommandResult result = cli.xtune({words[0], spec, "--backend", "host", words[1], words[2]});
     CAPTURE(words[1]);

@@ -335,10 +335,7 @@ class WrongTypes(Table):
                 ("autotune: key: expected a text, a list of texts or None, not 5", lambda: function_of(key=5)),
                 ("autotune: params['B']: expected a list of values, not 5", lambda: xtune.autotune(params={"B": 5})),
                 ("autotune: configs[0]['B']: expected a bool", lambda: xtune.autotune(configs=[{"B": [1]}])),
-                (
-                    "autotune: grid: expected a number, a text",
-                    lambda: xtune.autotune(**settings, grid={}, block=1),
-                ),
+                ("autotune: grid: expected a number, a text", lambda: xtune.autotune(**settings, grid={}, block=1)),
                 ("autotune: expected a function to decorate, not 5", lambda: xtune.autotune(**settings)(5)),
                 (
                     "autotune: <built-in function max> has no names of parameters",

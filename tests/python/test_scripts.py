@@ -773,7 +773,11 @@ int main() {}
             A not in [1, 2] and N | int(N / A) == 2 | float(N) * 0.5 > A | F * N > 3 | N % F < 0.3 | N // F >= 6.0
             W == 'row' or N == A | W != "row" | W in ("col", "x") | A & 1 | (A | 4) == N | A ^ N == 1 | A << 2 > N
             N >> A == 1 | ~A == -2 | A * 9223372036854775807 > 0 or True | B and N > A | B + N == 8 | -A - -N > 1
-            N % -A == 0 | (-7) ** A < 0 or N == 1""".replace("\n", " | ").replace(" | 4)", " @ 4)")
+            N % -A == 0 | (-7) ** A < 0 or N == 1""".replace(
+            "\n", " | "
+        ).replace(
+            " | 4)", " @ 4)"
+        )
         texts = [text.strip().replace("@", "|") for text in texts.split(" | ")]
         functions = {
             "ceildiv": lambda a, b: -(-a // b),
@@ -781,7 +785,11 @@ int main() {}
             "log2": lambda a: {2**i: i for i in range(64)}[a],
             "__builtins__": {"max": max, "min": min, "abs": abs, "int": int, "float": float},
         }
-        configs = [{"A": a, "F": f, "W": w, "B": b} for a in (1, 2, 3) for f, w, b in ((0.25, "row", True), (1.5, "col", False))]
+        configs = [
+            {"A": a, "F": f, "W": w, "B": b}
+            for a in (1, 2, 3)
+            for f, w, b in ((0.25, "row", True), (1.5, "col", False))
+        ]
         problems = [{"N": n} for n in (1, 4, 7, 8, 9)]
 
         def expected(text, names):
@@ -790,9 +798,7 @@ int main() {}
             except (ArithmeticError, KeyError):
                 return False
 
-        winners = [
-            winner(problems[0], config, kernel=f"k{i}") for i in range(len(texts)) for config in configs
-        ]
+        winners = [winner(problems[0], config, kernel=f"k{i}") for i in range(len(texts)) for config in configs]
         header = "".join(
             headers.answer(
                 {
@@ -809,7 +815,7 @@ int main() {}
         )
         calls = "".join(
             f"  for (const auto& choice : xtune_best::k{i}::choices)\n"
-            f"    for (long long n : {{1LL, 4LL, 7LL, 8LL, 9LL}}) std::printf(\"%d\", xtune_best::k{i}::allowed(choice, {{n}}));\n"
+            f'    for (long long n : {{1LL, 4LL, 7LL, 8LL, 9LL}}) std::printf("%d", xtune_best::k{i}::allowed(choice, {{n}}));\n'
             '  std::printf("\\n");\n'
             for i in range(len(texts))
         )

@@ -150,7 +150,9 @@ def allowed_text(kernel, request, config, problem, warnings):
         return head.format(comment) + parameters + "  return false;\n}\n", False
     if not conditions:
         return head.format(": it has no constraint on problems") + parameters + "  return true;\n}\n", True
-    comment = ":" + "".join(f"\n///   {in_comment(one_line(text))}" for text, _ in conditions) + "\n/// Without a value, no"
+    comment = (
+        ":" + "".join(f"\n///   {in_comment(one_line(text))}" for text, _ in conditions) + "\n/// Without a value, no"
+    )
     body = "".join(f"  if (!({condition}) || !ok) return false;\n" for _, condition in conditions)
     helpers = f"\nnamespace detail {{\n{constraints.HELPERS}}}  // namespace detail\n"
     return helpers + head.format(comment) + parameters + f"  bool ok = true;\n{body}  return ok;\n}}\n", True

@@ -15,7 +15,12 @@ INVALIDITY = {
     "wrong_result": "correctness",
     "timed_out": "timeout",
 }
-KBENCH_COLUMNS = ("throughput (GElems/s)", "DataMovement (GB/s)", "Arithmetic (GFLOPS/s)", "TheoreticalArithmetic (GFLOPS/s)")
+KBENCH_COLUMNS = (
+    "throughput (GElems/s)",
+    "DataMovement (GB/s)",
+    "Arithmetic (GFLOPS/s)",
+    "TheoreticalArithmetic (GFLOPS/s)",
+)
 
 
 def t4_result(record):

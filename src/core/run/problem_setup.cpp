@@ -78,7 +78,6 @@ ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateReso
   return plan;
 }
 
-
 /// Reading every output back would take longer than most measurements.
 void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {
   if (!run_.target.own_memory) return done({});
