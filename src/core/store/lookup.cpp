@@ -247,8 +247,8 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
                      base::human_time_ms(measure::statistic(taken.time_ms, criterion.statistic)),
                      taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0 && choice.fastest)
-      tell(fmt::format("{} faster record{} skipped: measured before a change ({}); `xtune run` measures again",
-                       choice.passed_over, choice.passed_over == 1 ? "" : "s",
+      tell(fmt::format("faster, but skipped: {} measured before a change ({}); `xtune run` measures again",
+                       choice.passed_over,
                        changes_text(named(*choice.fastest, std::move(choice.fastest_differences)))));
     if (result.stale)
       tell(fmt::format("stale: {}; `xtune run` measures again", driver_change(taken.device, device)));
