@@ -116,6 +116,14 @@ std::string relative_to(const fs::path& file, const fs::path& directory) {
   return relative.empty() ? fs::absolute(file).string() : relative.string();
 }
 
+/// Options that stand behind a command of several words are taken for its words.
+const char* hint_of_order(const Words& command) {
+  const bool has_option = std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return word == "-p" || word == "--param" || word == "--build" || word == "--time";
+  });
+  return has_option ? " before the --, as all words behind it are the command" : "";
+}
+
 /// A command of [process], whose words may be one text for a shell.
 std::string command_spec(const Words& command, const DirectOptions& options, const fs::path& base,
                          CommonOptions& common) {
@@ -147,9 +155,45 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
   std::string spec =
       "# `xtune run` on this file tunes the command again.\n[kernel]\nname = " + spec::toml_string(name) + "\n";
   spec += table_text("problem", sizes_of(common));
+  const Named parameters = parameters_of(options);
+  for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"(\{([A-Za-z_]\w*)\})", &word);)
+    if (word != "out" &&
+        std::none_of(parameters.begin(), parameters.end(), [&](const auto& each) { return each.first == word; }) &&
+        spec.find("\n" + word + " = ") == std::string::npos)
+      throw bad_argument("the command has {{{0}}}, and no -p gives its values: -p {0}=1,2{1}", word,
+                         hint_of_order(command));
   if (const Words constraints = std::exchange(common.filters, {}); !constraints.empty())
     spec += "\n[space]\nconstraints = " + list_text(constraints) + "\n";
-  return spec + table_text("space.params", parameters_of(options)) + table_text("process", process);
+  return spec + table_text("space.params", parameters) + table_text("process", process);
+}
+
+/// What a draft guesses, one line each: `grid = ["ceildiv(n, BLOCK)"]`, `x: shape = ["n"]`.
+Words guesses_of(const init::Draft& draft) {
+  Words said;
+  std::string argument;
+  for (const std::string_view line : base::split_lines(draft.text)) {
+    const std::size_t comment = line.find("  # guess");
+    if (line.empty()) argument.clear();
+    if (!argument.empty() && RE2::PartialMatch(line, "^(?:shape|value|role) = "))
+      said.push_back(argument + ": " + std::string(line));
+    else if (comment != std::string_view::npos && !RE2::PartialMatch(line, R"re(^name = "(\w+)")re", &argument))
+      said.emplace_back(line.substr(0, comment));
+  }
+  return said;
+}
+
+/// Names that the user has given and nothing uses are mistakes.
+void require_use(const init::Draft& draft, const init::DraftRequest& request) {
+  const auto uses = [&](const std::string& name) {
+    int count = 0;
+    for (re2::StringPiece rest(draft.text); RE2::FindAndConsume(&rest, "\\b" + RE2::QuoteMeta(name) + "\\b");) ++count;
+    return count;
+  };
+  for (const auto& [name, value] : request.sizes)
+    if (uses(name) < 2) throw bad_argument("-D {}: neither the kernel nor another option uses this name", name);
+  for (const auto& [name, shape] : request.shapes)
+    if (draft.text.find("name = " + spec::toml_string(name)) == std::string::npos)
+      throw bad_argument("--shape {}: the kernel has no argument of this name", base::printable(name, 80));
 }
 
 std::string kernel_spec(const std::string& source, const DirectOptions& options, const fs::path& place,
@@ -166,6 +210,10 @@ std::string kernel_spec(const std::string& source, const DirectOptions& options,
     request.shapes[argument] = split_expressions(shape);
   }
   const init::Draft draft = draft_at(source, place, request);
+  require_use(draft, request);
+  if (const Words guesses = guesses_of(draft); draft.blanks.empty() && !guesses.empty())
+    tell("guessed from {}; -p, -D, --grid, --block and --shape say it:\n  {}\n", base::printable(source),
+         fmt::join(guesses, "\n  "));
   if (draft.blanks.empty()) return draft.text;
   throw bad_argument(
       "{}: the source does not show all that a run needs:\n  {}\n-p, -D, --grid, --block and --shape say it here; "
@@ -238,7 +286,9 @@ std::optional<DirectSpec> direct_spec(const Words& paths, const DirectOptions& o
       refuse(option, "it goes with a command: xtune run -- 'make B={B} && ./a.out' -p B=1,2");
   if (command.empty() && !is_kernel) {
     if (!options.parameters.empty())
-      refuse("-p", "the spec has the parameters; -D NAME=value pins one, --config chooses");
+      refuse("-p", base::printable(paths.front(), 80) +
+                       " is taken for a spec, which has its parameters (-D NAME=value pins one); -p goes with one "
+                       "kernel's source, or with a command behind --");
     if (!options.write_spec.empty()) refuse("--write-spec", paths.front() + " is a spec");
     return std::nullopt;
   }

@@ -70,6 +70,12 @@ TEST_CASE("a kernel's source with -p is tuned where it says the rest, and what i
       cli, "\"$0\" run scale.cu --backend host --quiet --format json --store s -p BLOCK=32,64 -D n=512 -D a=2.5"));
   CHECK(tried(tuned) == 2);
   CHECK(tuned["problem"]["n"] == 512);
+  const CommandResult range =
+      in_place(cli, "\"$0\" run scale.cu --backend host --quiet --format json --store s -p BLOCK=32:64:32 -D n=512");
+  CHECK(has(range.stderr_text, "guessed from scale.cu; -p, -D, --grid, --block and --shape say it:\n"));
+  CHECK(has(range.stderr_text, "  grid = [\"ceildiv(n, BLOCK)\"]\n"));
+  CHECK(has(range.stderr_text, "  y: shape = [\"n\"]\n"));
+  CHECK(has(range.stderr_text, "  reference = { config = { BLOCK = 32 } }\n"));
   cli.write("hard.cu",
             "__global__ void hard(float* y, int n, int seed) {\n  y[(blockIdx.x * seed + threadIdx.x) % n] = 1;\n}\n");
   const CommandResult asked = in_place(cli, "\"$0\" run hard.cu -p B=32,64");
@@ -83,6 +89,13 @@ TEST_CASE("a kernel's source with -p is tuned where it says the rest, and what i
                       "n=32 -D seed=1 --grid 'ceildiv(n, B), 1' --block B --shape y=n --write-spec h.toml"));
   CHECK(tried(given) == 2);
   CHECK(has(read_file(cli.path("h.toml")), "grid = [\"ceildiv(n, B)\", \"1\"]"));
+  // A block that is given leaves nothing to guess about its threads.
+  cli.write("own.cu", "__global__ void own(float* y, int n) {\n  y[blockIdx.x * blockDim.x + threadIdx.x] = 1;\n}\n");
+  const json own =
+      parsed(in_place(cli,
+                      "\"$0\" run own.cu --backend host --quiet --format json --store s -p B=32,64 -D n=64 "
+                      "--grid 'n // B' --block B --shape y=n"));
+  CHECK(tried(own) == 2);
 }
 
 TEST_CASE("options without use, and command lines without anything to tune, are refused with an example") {
@@ -94,10 +107,14 @@ TEST_CASE("options without use, and command lines without anything to tune, are 
   };
   cli.write("k.toml", "[space.params]\nA = [1]\n");
   CHECK(has(refused(""), "SPEC is missing: name a spec, or a kernel's source with -p"));
-  CHECK(has(refused("k.toml -p A=1"), "-p: the spec has the parameters"));
+  CHECK(has(refused("k.toml -p A=1"), "-p: k.toml is taken for a spec, which has its parameters"));
   CHECK(has(refused("k.toml --time x"), "--time: it goes with a command"));
   CHECK(has(refused("-p B=1 --grid 2 -- 'echo {B}'"), "--grid: it goes with a kernel's source"));
   CHECK(has(refused("k.toml -- 'echo 1'"), "name a spec, or give a command"));
   CHECK(has(refused("-p B -- 'echo {B}'"), "write -p NAME=64,128"));
-  CHECK(has(refused("-p B=1 -- 'echo {C}'"), "command line:10:14: unknown name 'C'"));
+  CHECK(has(refused("-p B=1 -- 'echo {C}'"), "the command has {C}, and no -p gives its values: -p C=1,2"));
+  CHECK(has(refused("-- ./prog --threads {T} -p T=1,2"), "-p T=1,2 before the --"));
+  cli.write("scale.cu", scale);
+  CHECK(has(refused("scale.cu -D m=512"), "-D m: neither the kernel nor another option uses this name"));
+  CHECK(has(refused("scale.cu -D n=512 --shape z=n"), "--shape z: the kernel has no argument of this name"));
 }

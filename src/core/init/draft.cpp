@@ -331,7 +331,9 @@ void add_block(Work& work, DraftStep& step) {
   }
   step.block.assign(std::max<std::size_t>(axes, 1), "1");
   const Texts bounds = launch_bounds(work, axes);
-  for (std::size_t i = 0; i < axes; ++i)
+  const bool given = !work.request.block.empty();
+  if (given) step.block = work.request.block;
+  for (std::size_t i = 0; i < axes && !given; ++i)
     if (work.use.axes[i].thread || work.use.axes[i].block_size)
       step.block[i] = i < bounds.size() ? bounds[i] : block_extent(work, i, axes);
   for (const std::string& extent : step.block)
@@ -342,15 +344,14 @@ void add_block(Work& work, DraftStep& step) {
   // A loop over more rows than the block has threads: for (j = 0; j < TILE; j += ROWS)
   for (const std::string& stride : work.use.strides) {
     const auto text = work.expressions.text_of(tokens_of(stride));
-    if (axes > 1 && bounds.empty() && text &&
+    if (!given && axes > 1 && bounds.empty() && text &&
         std::find(step.block.begin(), step.block.end(), *text) == step.block.end())
       step.block.assign(axes, "?");
   }
-  if (!work.request.block.empty()) step.block = work.request.block;
   for (std::size_t i = 0; i < std::min<std::size_t>(axes, step.block.size()); ++i)
     if (step.block[i] != "?") work.expressions.set(std::string("blockDim.") + axis_names[i], step.block[i]);
   const bool open = std::find(step.block.begin(), step.block.end(), "?") != step.block.end();
-  if (axes > 0 && work.request.block.empty()) step.block_comment = open ? "fill in: threads along x, y, z" : "guess";
+  if (axes > 0 && !given) step.block_comment = open ? "fill in: threads along x, y, z" : "guess";
   const std::string threads = product(step.block);
   if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !integer_of(threads))
     work.model.constraints.push_back((threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
@@ -636,8 +637,8 @@ std::string validate_text(const DraftModel& model) {
   for (const DraftParameter& parameter : model.parameters) {
     std::string first;
     open = open || (!parameter.commented_out && parameter.values == "\"?\"");
-    if (parameter.commented_out || !RE2::PartialMatch(parameter.values, R"(\[\s*("[^"]*"|[^,\]"\s]+))", &first))
-      continue;
+    constexpr const char* first_value = R"((?:\[|min =)\s*("[^"]*"|[^,\]}"\s]+))";
+    if (parameter.commented_out || !RE2::PartialMatch(parameter.values, first_value, &first)) continue;
     values.push_back(parameter.name + " = " + first);
   }
   const std::string simple =

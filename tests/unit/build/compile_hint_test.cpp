@@ -67,7 +67,7 @@ TEST_CASE("functions that the host backend does not have are named") {
   const auto says = [](const std::string& line) { return hint(KernelCompiler::host, "k.cu:2:103: error: " + line); };
   CHECK(says("'__vadd4' was not declared in this scope; did you mean 'vadd4'?\n")
             .starts_with("the host backend has no '__vadd4'; run with --backend cuda"));
-  CHECK(contains(says("'coalesced_threads' is not a member of 'cg'\n"), "no cooperative groups beyond blocks"));
+  CHECK(contains(says("'coalesced_threads' is not a member of 'cg'\n"), "no cooperative groups beyond grids, blocks"));
   CHECK(says("'mine' was not declared in this scope\n").empty());
 }
 
