@@ -519,7 +519,7 @@ TEST_CASE("best never answers with what a sanitized kernel took") {
   const CommandResult best = cli.xtune({"best", spec, "--backend", "host", "--format", "json"});
   CHECK(best.exit_code == 3);
   CHECK(parsed(best)["match"] == "none");
-  CHECK(parsed(best)["reasons"].dump().find("1 records of kernels built with --sanitize") != std::string::npos);
+  CHECK(parsed(best)["reasons"].dump().find("1 record of kernels built with --sanitize") != std::string::npos);
 }
 
 TEST_CASE("A division by zero of one configuration costs only that configuration") {

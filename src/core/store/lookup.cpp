@@ -127,11 +127,13 @@ LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion&
   return order;
 }
 
+std::string records_text(std::size_t count) { return fmt::format("{} record{}", count, count == 1 ? "" : "s"); }
+
 std::vector<std::string> reasons_of(const LookupCounts& counts, const device::DeviceInfo& device) {
   std::vector<std::string> reasons;
   if (counts.records == 0) reasons.push_back("no records of this kernel on " + device.arch);
   const auto tell = [&](std::size_t count, const std::string& what) {
-    if (count) reasons.push_back(fmt::format("{} records {}: never served as this one's", count, what));
+    if (count) reasons.push_back(fmt::format("{} {}: never served as this one's", records_text(count), what));
   };
   tell(counts.other_arch, "of another architecture than " + device.arch);
   tell(counts.other_backend, "of another backend than " + device.backend);
@@ -213,8 +215,10 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
     }
     const LookupGroup& group = groups[i];
     if (result.match != Match::none && ++further > max_further) continue;
-    const std::string what = fmt::format("problem {} on {}, distance {:.3g}", space::shown_text(*group.problem),
-                                         describe(*group.device), group.nearness.distance);
+    const std::string problem_text = space::shown_text(*group.problem);
+    const std::string what =
+        fmt::format("{} on {}, distance {:.3g}", problem_text.empty() ? "the problem" : "problem " + problem_text,
+                    describe(*group.device), group.nearness.distance);
     const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
     if (result.match != Match::none) {
       tell("further away, not taken");
@@ -226,9 +230,10 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
       continue;
     }
     const LookupGroup::Order order = rank(group);
-    for (const auto& [obstacle, count] : order.left_out) tell(fmt::format("{} records {}: skipped", count, obstacle));
+    for (const auto& [obstacle, count] : order.left_out)
+      tell(fmt::format("{} {}: skipped", records_text(count), obstacle));
     if (order.ranked == 0) {
-      if (order.left > 0) tell(fmt::format("{} records, none of them ok", order.left));
+      if (order.left > 0) tell(fmt::format("{}, none of them ok", records_text(order.left)));
       continue;
     }
     RankedChoice choice = choose_ranked(order, rules);
@@ -236,7 +241,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
       return rules.named ? rules.named(record, std::move(differences)) : differences;
     };
     if (choice.failed > 0)
-      tell(fmt::format("{} records skipped: their configurations failed as this spec is now", choice.failed));
+      tell(fmt::format("{} skipped: their configurations failed as this spec is now", records_text(choice.failed)));
     if (!choice.record) continue;
     result.match = group.nearness.match();
     result.distance = group.nearness.distance;

@@ -48,10 +48,15 @@ std::string best_so_far(const CaseView& view, const std::string& x_label, const 
   std::vector<double> merits;
   std::vector<plot::PlotPoint> steps;
   double best = NAN;
+  const auto is_clean = [](const CaseEvent& event) {
+    return event.record->outcome == Outcome::ok && std::isfinite(event.merit) && !event.of_finals &&
+           event.record->tainted.empty();
+  };
+  const bool has_clean = std::any_of(view.events.begin(), view.events.end(), is_clean);
   for (const CaseEvent& event : view.events) {
     if (event.record->outcome != Outcome::ok || !std::isfinite(event.merit)) continue;
     merits.push_back(event.merit);
-    if (event.of_finals || !event.record->tainted.empty()) continue;
+    if (event.of_finals || (has_clean && !is_clean(event))) continue;
     if (std::isnan(best) || view.merit.better(event.merit, best)) steps.push_back({x(event), best = event.merit, -1});
   }
   if (merits.empty()) return "";

@@ -206,8 +206,8 @@ TEST_CASE("another architecture, backend or kind of problem never answers") {
   const LookupResult result = look_up({arch, backend, shape, word}, problem(64, 64), example_device());
   CHECK(result.match == Match::none);
   CHECK_FALSE(result.record);
-  CHECK(any_has(result.reasons, "1 records of another architecture than sm_90"));
-  CHECK(any_has(result.reasons, "1 records of another backend than cuda"));
+  CHECK(any_has(result.reasons, "1 record of another architecture than sm_90"));
+  CHECK(any_has(result.reasons, "1 record of another backend than cuda"));
   CHECK(any_has(result.reasons, "2 records of problems with other dimensions"));
   CHECK(any_has(look_up({}, problem(1, 1), example_device()).reasons, "no records of this kernel on sm_90"));
 }
@@ -276,7 +276,7 @@ TEST_CASE("records of sanitized kernels never answer") {
   const LookupResult result =
       look_up({sanitized, with_problem(example_record(2, 9), 64, 64)}, problem(64, 64), example_device());
   CHECK(block(*result.record) == 2);
-  CHECK(any_has(result.reasons, "1 records of kernels built with --sanitize: never served"));
+  CHECK(any_has(result.reasons, "1 record of kernels built with --sanitize: never served"));
 }
 
 namespace {

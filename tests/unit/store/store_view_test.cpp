@@ -377,7 +377,7 @@ TEST_CASE("a record of an earlier key never answers for a configuration that fai
         look_up(records, earlier.problem, earlier.device, measure::Statistic::median, rules)}) {
     REQUIRE(found.record);
     CHECK(found.record->config == slower.config);
-    CHECK(fmt::format("{}", fmt::join(found.reasons, "\n")).find("1 records skipped: their configurations failed") !=
+    CHECK(fmt::format("{}", fmt::join(found.reasons, "\n")).find("1 record skipped: their configurations failed") !=
           std::string::npos);
   }
 }
