@@ -124,18 +124,48 @@ const char* hint_of_order(const Words& command) {
   return has_option ? " before the --, as all words behind it are the command" : "";
 }
 
+constexpr const char* written_file = R"((?:\s-o|>)\s*([^\s'";&|<>(){}]+))";
+
+/// Files that the words of commands write.
+Words outputs_of(const std::string& whole, bool shell) {
+  Words outputs;
+  std::string word;
+  for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, written_file, &word);) outputs.push_back(word);
+  // What compilers write without -o; a command that begins with it runs what was there before.
+  if (shell && RE2::PartialMatch(whole, R"([\s/]a\.out\b)") && !RE2::PartialMatch(whole, R"(^\s*(?:\./)?a\.out\b)"))
+    outputs.emplace_back("a.out");
+  return outputs;
+}
+
+/// Each placeholder has values, and each parameter is in a placeholder.
+void require_placeholders(const Words& command, const std::string& whole, const Named& sizes, const Named& parameters) {
+  const auto is_in = [](const Named& list, const std::string& name) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& each) { return each.first == name; });
+  };
+  std::string word;
+  for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"((?:^|[^{])\{([A-Za-z_]\w*)\})", &word);)
+    if (word != "out" && word != "tmp" && !is_in(sizes, word) && !is_in(parameters, word))
+      throw bad_argument("the command has {{{0}}}, and no -p gives its values: -p {0}=1,2{1}", word,
+                         hint_of_order(command));
+  for (const auto& [name, values] : parameters)
+    if (!RE2::PartialMatch(whole, "\\{[^{}]*\\b" + RE2::QuoteMeta(name) + "\\b"))
+      throw bad_argument("-p {0}: the command has no {{{0}}}", name);
+}
+
 /// A command of [process], whose words may be one text for a shell.
 std::string command_spec(const Words& command, const DirectOptions& options, const fs::path& base,
                          CommonOptions& common) {
   const bool shell = command.front().find_first_of(" \t\n") != std::string::npos;
   const std::string whole = fmt::format("{} {}", options.build, fmt::join(command, " "));
-  Words sources, outputs;
+  Words sources;
   std::string word;
   for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"(([^\s'";&|<>()]+))", &word);)
     if (std::error_code ignored; RE2::FullMatch(word, source_ending) && fs::is_regular_file(word, ignored))
       sources.push_back(relative_to(word, base));
-  for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"((?:\s-o|>)\s*([^\s'";&|<>(){}]+))", &word);)
-    outputs.push_back(word);
+  const Words outputs = outputs_of(whole, shell);
+  if (RE2::PartialMatch(options.build, written_file, &word))
+    throw bad_argument("--build: several builds run at once, and all would write {0}: write {{tmp}}/{0}",
+                       base::printable(word, 80));
   std::string name = options.name;
   if (name.empty())
     name =
@@ -154,14 +184,9 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
     process.emplace_back("folder", spec::toml_string(folder));
   std::string spec =
       "# `xtune run` on this file tunes the command again.\n[kernel]\nname = " + spec::toml_string(name) + "\n";
-  spec += table_text("problem", sizes_of(common));
-  const Named parameters = parameters_of(options);
-  for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"(\{([A-Za-z_]\w*)\})", &word);)
-    if (word != "out" &&
-        std::none_of(parameters.begin(), parameters.end(), [&](const auto& each) { return each.first == word; }) &&
-        spec.find("\n" + word + " = ") == std::string::npos)
-      throw bad_argument("the command has {{{0}}}, and no -p gives its values: -p {0}=1,2{1}", word,
-                         hint_of_order(command));
+  const Named sizes = sizes_of(common), parameters = parameters_of(options);
+  require_placeholders(command, whole, sizes, parameters);
+  spec += table_text("problem", sizes);
   if (const Words constraints = std::exchange(common.filters, {}); !constraints.empty())
     spec += "\n[space]\nconstraints = " + list_text(constraints) + "\n";
   return spec + table_text("space.params", parameters) + table_text("process", process);

@@ -31,7 +31,7 @@ ProgressPrinter::ProgressPrinter(const spec::Spec& spec, const std::string& log_
 }
 
 ProgressPrinter::~ProgressPrinter() {
-  finish();  // an error is printed on a line of its own
+  finish();  // an error begins on a new line
   if (log_) std::fclose(log_);
 }
 

@@ -43,6 +43,15 @@ TEST_CASE("a command behind -- is tuned without a file, and options may follow i
   CHECK(words["problem"] == json{{"N", 8}});
 }
 
+TEST_CASE("a command that compiles and runs a.out has the same answer again") {
+  const Cli cli;
+  cli.write("k.c", "#include <stdio.h>\nint main(void) { printf(\"took %d ms\\n\", 5 + B); return 0; }\n");
+  const std::string line =
+      "\"$0\" run --quiet --format json --store s -p B=1,2 --time 'took ([0-9.]+) ms' -- 'gcc -DB={B} k.c && ./a.out'";
+  CHECK(tried(parsed(in_place(cli, line))) == 2);
+  CHECK(parsed(in_place(cli, line))["from_store"] == 2);
+}
+
 TEST_CASE("--write-spec keeps the spec of a command, which then answers from the store") {
   const Cli cli;
   cli.write("k.c", "int main() { return 0; }\n");
@@ -114,6 +123,9 @@ TEST_CASE("options without use, and command lines without anything to tune, are 
   CHECK(has(refused("-p B -- 'echo {B}'"), "write -p NAME=64,128"));
   CHECK(has(refused("-p B=1 -- 'echo {C}'"), "the command has {C}, and no -p gives its values: -p C=1,2"));
   CHECK(has(refused("-- ./prog --threads {T} -p T=1,2"), "-p T=1,2 before the --"));
+  CHECK(has(refused("-p B=1 -p T=1,2 -- 'echo {B}'"), "-p T: the command has no {T}"));
+  CHECK(has(refused("-p B=1 --build 'cc -DB={B} -c k.c -o k.o && cc k.o -o {out}' -- '{out}'"),
+            "--build: several builds run at once, and all would write k.o: write {tmp}/k.o"));
   cli.write("scale.cu", scale);
   CHECK(has(refused("scale.cu -D m=512"), "-D m: neither the kernel nor another option uses this name"));
   CHECK(has(refused("scale.cu -D n=512 --shape z=n"), "--shape z: the kernel has no argument of this name"));

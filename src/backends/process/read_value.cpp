@@ -2,6 +2,7 @@
 #include "backends/process/read_value.hpp"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <charconv>
@@ -239,6 +240,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_cut(std::string_view text, std::string_view after) {
   if (text.empty() || !(is_digit(text.back()) || text.back() == '.')) return false;
   if (after.starts_with('.')) return after.size() > 1 && is_digit(after[1]);
+  if (after.starts_with(','))
+    return text.find('.') == std::string_view::npos && RE2::PartialMatch(after, "^,\\d{3}\\b");
   if (after.starts_with('e') || after.starts_with('E')) {
     after.remove_prefix(1);
     if (after.starts_with('+') || after.starts_with('-')) after.remove_prefix(1);
@@ -248,7 +251,8 @@ bool is_cut(std::string_view text, std::string_view after) {
 
 /// Throws if the line continues with another unit of time than the one in use.
 void check_unit_behind(const device::ProgramValue& value, const base::LineMatch& match) {
-  const std::string_view rest = trimmed(match.after);
+  std::string_view rest = trimmed(match.after);
+  rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("([ \t")));
   const std::string_view unit = rest.substr(0, rest.find_first_of(" \t,;:()[]/"));
   const double there = device::milliseconds_in(unit);
   const std::string_view counts = value.unit.empty() ? std::string_view("ms") : std::string_view(value.unit);

@@ -1,7 +1,10 @@
 // Call texts, units of time, and requests as JSON, their members in the order of the documentation.
 #include "core/device/program_call.hpp"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace xtune::device {
 
@@ -39,10 +42,15 @@ std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, 
 }
 
 double milliseconds_in(std::string_view unit) noexcept {
-  if (unit == "s" || unit == "sec" || unit == "seconds") return 1e3;
-  if (unit == "ms" || unit == "msec") return 1;
-  if (unit == "us" || unit == "usec" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1e-3;
-  if (unit == "ns" || unit == "nsec") return 1e-6;
+  constexpr std::pair<double, std::array<std::string_view, 9>> units[] = {
+      {3.6e6, {"hour", "hours"}},
+      {6e4, {"minute", "minutes"}},
+      {1e3, {"s", "sec", "secs", "second", "seconds", "S"}},
+      {1, {"ms", "msec", "msecs", "millisecond", "milliseconds"}},
+      {1e-3, {"us", "usec", "usecs", "microsecond", "microseconds", "\xC2\xB5s", "\xCE\xBCs"}},
+      {1e-6, {"ns", "nsec", "nsecs", "nanosecond", "nanoseconds"}}};
+  for (const auto& [ms, names] : units)
+    if (!unit.empty() && std::find(names.begin(), names.end(), unit) != names.end()) return ms;
   return 0;
 }
 

@@ -195,6 +195,16 @@ RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& r
   return choice;
 }
 
+namespace {
+
+std::string place_text(const LookupGroup& group) {
+  const std::string problem = space::shown_text(*group.problem);
+  return fmt::format("{} on {}, distance {:.3g}", problem.empty() ? "the problem" : "problem " + problem,
+                     describe(*group.device), group.nearness.distance);
+}
+
+}  // namespace
+
 LookupResult look_up(std::vector<LookupGroup> groups, const std::function<LookupGroup::Order(const LookupGroup&)>& rank,
                      const LookupCounts& counts, const Bindings& problem, const device::DeviceInfo& device,
                      const Criterion& criterion, const LookupRules& rules, const FurtherGroups& others) {
@@ -215,10 +225,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
     }
     const LookupGroup& group = groups[i];
     if (result.match != Match::none && ++further > max_further) continue;
-    const std::string problem_text = space::shown_text(*group.problem);
-    const std::string what =
-        fmt::format("{} on {}, distance {:.3g}", problem_text.empty() ? "the problem" : "problem " + problem_text,
-                    describe(*group.device), group.nearness.distance);
+    const std::string what = place_text(group);
     const auto tell = [&](const std::string& text) { result.reasons.push_back(what + ": " + text); };
     if (result.match != Match::none) {
       tell("further away, not taken");

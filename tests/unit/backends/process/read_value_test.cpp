@@ -117,6 +117,12 @@ TEST_CASE("a group that cuts a number or leaves its unit out is refused") {
             "takes '1.23457' of a longer number: '1.23457e+06'"));
   CHECK(has(complaint(time("time: ([0-9]+)"), "time: 12.5 ms\n"), "of a longer number: '12.5'"));
   CHECK(has(complaint(time("time: ([0-9.]+)"), "time: 1.5 s\n"), "'1.5' is followed by the unit 's'"));
+  CHECK(has(complaint(time("time: ([0-9]+)"), "time: 1,500 ms\n"), "takes '1' of a longer number: '1,500'"));
+  CHECK(read_number(time("time: ([0-9.]+)"), "time: 1.5,2.5\n") == 1.5);
+  for (const char* unit : {"microseconds", "(us)", "[nsec]", "secs", "minutes"})
+    CHECK(
+        has(complaint(time("time: ([0-9.]+)"), "time: 5 " + std::string(unit) + "\n"), "'5' is followed by the unit"));
+  CHECK(read_number(time("time: ([0-9.]+)"), "time: 5 (ms)\n") == 5);
   CHECK(read_number(time("time: ([0-9.]+)", "s"), "time: 1.5 s, then\n") == 1500);
   CHECK(read_number(time("time: ([0-9.]+ s)"), "time: 1.5 s\n") == 1500);
   CHECK(read_number(time("([0-9.]+) ms total"), "1.5 ms total\n") == 1.5);
