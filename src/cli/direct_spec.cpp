@@ -1,4 +1,4 @@
-// The text of the spec goes through the reader of spec files: there is no other way to describe a run.
+// The text goes through the reader of spec files, so that a run is described in one way only.
 #include "cli/direct_spec.hpp"
 
 #include <fmt/ranges.h>

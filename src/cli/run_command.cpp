@@ -327,20 +327,21 @@ void add_search_options(CLI::App& command, RunOptions& options) {
   add_recording_option(command, options.recording);
 }
 
-CLI::Validator clock_or_auto() {
-  return {[](std::string& text) {
-            if (text == "auto" || (text.size() <= 5 && number_in<unsigned>(text).value_or(0) > 0)) return std::string();
-            return "'" + text + "' is not a clock in MHz, such as --lock-clocks=1410";
+CLI::Validator auto_or(const char* what, bool (*fits)(const std::string& text)) {
+  return {[what, fits](std::string& text) {
+            return text == "auto" || fits(text) ? std::string() : "'" + text + "' is not " + what;
           },
           ""};
 }
 
+CLI::Validator clock_or_auto() {
+  return auto_or("a clock in MHz, such as --lock-clocks=1410",
+                 [](const std::string& text) { return text.size() <= 5 && number_in<unsigned>(text).value_or(0) > 0; });
+}
+
 CLI::Validator port_or_auto() {
-  return {[](std::string& text) {
-            if (text == "auto" || number_in<std::uint16_t>(text).value_or(0) > 0) return std::string();
-            return "'" + text + "' is not a port, such as --live=8000";
-          },
-          ""};
+  return auto_or("a port, such as --live=8000",
+                 [](const std::string& text) { return number_in<std::uint16_t>(text).value_or(0) > 0; });
 }
 
 void add_job_options(CLI::App& command, RunOptions& options) {
@@ -385,11 +386,9 @@ int run_given(RunOptions& options) {
   if (options.dry_run && options.common.csv()) throw bad_argument("--dry-run prints text or JSON, not CSV");
   if (!options.partition.empty()) options.common.partition = parse_partition(options.partition);
   if (auto direct = direct_spec(options.paths, options.direct, options.common)) {
-    options.paths = {direct->place.string()};
-    if (options.direct.write_spec.empty()) {
-      options.paths = {direct->place.filename().string()};
-      options.common.direct = std::make_shared<const DirectSpec>(std::move(*direct));
-    }
+    const bool is_file = !options.direct.write_spec.empty();
+    options.paths = {is_file ? direct->place.string() : direct->place.filename().string()};
+    if (!is_file) options.common.direct = std::make_shared<const DirectSpec>(std::move(*direct));
   }
   return run_specs(options);
 }

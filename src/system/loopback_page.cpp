@@ -16,7 +16,7 @@ namespace xtune::system {
 namespace {
 
 constexpr std::size_t most_clients = 32, longest_request = 16 << 10;
-constexpr std::int64_t reader_left_ms = 5000;  ///< who has not asked for so long reads no more
+constexpr std::int64_t reader_left_ms = 5000;  ///< a reader that has not asked for this long has left
 constexpr std::int64_t rest_for_work = 20;     ///< making the page, and that many times as long something else
 
 /// 128 random bits.
