@@ -38,7 +38,7 @@ elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(xtune_options INTERFACE -Wno-deprecated-declarations $<$<NOT:$<BOOL:${XTUNE_UNITY}>>:-Wshadow>)
 endif()
 if(XTUNE_SANITIZE)
-  target_compile_options(xtune_options INTERFACE -fsanitize=${XTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(xtune_options INTERFACE -fsanitize=${XTUNE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -UNDEBUG)  # Eigen checks shapes, too
   # With sanitizers GCC 12 takes the inside of std::regex and others for uninitialised (GCC bug 105562).
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(xtune_options INTERFACE -Wno-maybe-uninitialized)

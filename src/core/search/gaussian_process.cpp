@@ -233,6 +233,7 @@ void GaussianProcess::add_candidates(std::span<const float> candidates) {
 
 // factor^-1 x kernel(points, point)
 Eigen::VectorXf GaussianProcess::project(const Row& scaled_point) const {
+  if (points_ == 0) return {};  // the tables may have no columns yet
   Eigen::VectorXf column = (points_scaled_.topRows(points_).rowwise() - scaled_point).rowwise().norm();
   to_kernel(column);
   factor_.topLeftCorner(points_, points_).triangularView<Eigen::Lower>().solveInPlace(column);
