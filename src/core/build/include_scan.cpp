@@ -217,8 +217,13 @@ std::string with_trigraphs_replaced(std::string_view source) {
 
 }  // namespace
 
+bool is_text(std::string_view beginning) {
+  return beginning.substr(0, text_sample_bytes).find('\0') == std::string_view::npos;
+}
+
 SourceScan scan_source(std::string_view source) {
   SourceScan found;
+  if (!is_text(source)) return found;
   Scanner(source, found).run();
   // The compiler and its language standard are not known here, so everything that any of them finds counts.
   for (const std::string& other : {with_ended_lines(source), with_trigraphs_replaced(source)})

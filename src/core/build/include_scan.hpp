@@ -36,8 +36,12 @@ struct SourceScan {
   std::vector<std::string>
       unknown;  ///< literals with an .incbin or .include whose file name is not in the same literal
 };
+/// Whether a file that begins with these bytes (`text_sample_bytes` suffice) is text: it has no null byte there.
+bool is_text(std::string_view beginning);
+inline constexpr std::size_t text_sample_bytes = 8192;
+
 /// Comments, strings, raw strings, character literals, digit separators and spliced lines follow the language's rules.
-/// Accepts any bytes.
+/// Accepts any bytes; finds nothing in what is not text.
 SourceScan scan_source(std::string_view source);
 
 /// The arguments of the calls of this function or macro in a text: "a, b" of "f(a, b)".

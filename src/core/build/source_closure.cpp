@@ -22,6 +22,8 @@
 #include "core/build/portable_headers.hpp"
 #include "core/build/source_cursor.hpp"
 #include "core/build/system_headers.hpp"
+#include "system/descriptor.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::build {
 namespace {
@@ -129,8 +131,9 @@ class ClosureReader {
     for (const auto& [name, value] : request.defines) macros_.define(name + " " + value);
     for (const std::string& macro : include_options(request.options).macros) macros_.define(macro);
     add(source_.scan, base::sha256(request.source), source_name_);
+    const system::SignalsHeard signals;
     do {
-      follow();
+      follow(signals);
     } while (mention_computed());
   }
 
@@ -153,8 +156,11 @@ class ClosureReader {
     closure_.files.push_back(scan);
   }
 
-  void follow() {
+  void follow(const system::SignalsHeard& signals) {
     while (!waiting_.empty()) {
+      if (signals.asked())
+        throw Error(ErrorKind::interrupted,
+                    "stopped while headers of " + base::printable(source_name_.string()) + " were read");
       const Waiting file = std::move(waiting_.front());
       waiting_.pop_front();
       const fs::path folder = file.path.parent_path();
@@ -240,13 +246,6 @@ class ClosureReader {
   /// /usr/local contains nothing that belongs to the system.
   static bool counts_by_name(const std::string& dir) { return dir.starts_with("/usr/include"); }
 
-  /// Whether it is too large for a text: weights that an .incbin or #embed names. Its includes, if any, are unknown.
-  static bool is_data(const fs::path& file) {
-    constexpr std::uintmax_t max_text_bytes = std::uintmax_t{16} << 20;
-    std::error_code error;
-    return fs::file_size(file, error) > max_text_bytes && !error;
-  }
-
   /// path: as it is opened; file: its target.
   void take(const fs::path& path, const fs::path& file) {
     lines_.push_back("is " + std::to_string(seen_.emplace(file, seen_.size()).first->second));
@@ -255,17 +254,7 @@ class ClosureReader {
     const fs::path folder = fs::canonical(path.parent_path(), error);
     const bool followed = followed_.emplace(file, folder).second;
     auto known = known_.find(file);
-    if (known == known_.end()) {
-      KeyedFiles read;
-      SourceScan scan;
-      if (is_data(file)) {
-        key_file(path, read);
-        scan.unknown.push_back("more than 16 MiB");
-      } else {
-        scan = scan_source(read_keyed(path, read));
-      }
-      known = known_.emplace(file, ScannedFile{read.files.front(), std::move(scan)}).first;
-    }
+    if (known == known_.end()) known = known_.emplace(file, scan_file(path)).first;
     const KeyedFile& content = known->second.file;
     if (opened_.insert(path.string()).second) {
       KeyedFile opened = content;
@@ -273,6 +262,26 @@ class ClosureReader {
       closure_.keyed.files.push_back(std::move(opened));
     }
     if (followed) add(known->second.scan, content.sha256, folder / path.filename());
+  }
+
+  /// Only hashes what is not text. The includes of a very large text, if any, are unknown.
+  ScannedFile scan_file(const fs::path& path) const {
+    constexpr std::uintmax_t max_text_bytes = std::uintmax_t{16} << 20;
+    std::string beginning(text_sample_bytes, ' ');
+    std::ifstream(path, std::ios::binary).read(beginning.data(), text_sample_bytes);
+    std::error_code error;
+    KeyedFiles read;
+    ScannedFile found;
+    if (const bool is_large = fs::file_size(path, error) > max_text_bytes && !error; is_large || !is_text(beginning)) {
+      key_file(path, read);
+      if (is_large) found.scan.unknown.emplace_back("more than 16 MiB");
+    } else {
+      const std::string text = read_keyed(path, read);
+      found.scan = scan_source(text);
+      found.text_bytes = text.size();
+    }
+    found.file = read.files.front();
+    return found;
   }
 
   const SearchFolders search_;

@@ -27,7 +27,8 @@ struct SourceClosure {
 
 /// The source and every file that it includes, directly or indirectly, as resolved by include_dirs, and for quoted
 /// includes by the including file's own directory. Includes that are not found belong to the toolchain, and only their
-/// names count; those behind a false #if count too. Throws Error(io) if a file cannot be read.
+/// names count; those behind a false #if count too. Files that are not text (weights) count by their digest. Throws
+/// Error(io) if a file cannot be read, and Error(interrupted) if a signal asks the program to end meanwhile.
 SourceClosure source_closure(const CompileRequest& request);
 
 /// Files that a compiler uses from the system by default.
@@ -41,6 +42,7 @@ struct SystemSearch {
 struct ScannedFile {
   KeyedFile file;
   SourceScan scan;
+  std::size_t text_bytes = 0;  ///< 0: no text, or too much of it; its content was only hashed
 };
 /// Files by canonical path.
 using ScannedFiles = std::map<std::filesystem::path, ScannedFile>;

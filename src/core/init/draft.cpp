@@ -707,8 +707,7 @@ std::vector<const KernelFunction*> chosen_kernels(const std::vector<KernelFuncti
 
 std::vector<std::string> header_texts(const std::filesystem::path& path, const std::string& text) {
   std::vector<std::string> texts;
-  const auto headers = user_headers(path, text);
-  for (const auto& [header, scanned] : headers.value()) texts.push_back(system::read_file(header));
+  for (auto& [header, own] : header_texts(user_headers(path, text).value())) texts.push_back(std::move(own));
   return texts;
 }
 

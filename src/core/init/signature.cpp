@@ -31,6 +31,14 @@ std::optional<build::ScannedFiles> user_headers(const std::filesystem::path& sou
   return headers;
 }
 
+std::vector<std::pair<std::filesystem::path, std::string>> header_texts(const build::ScannedFiles& headers) {
+  constexpr std::size_t max_bytes = std::size_t{1} << 20;  // a token takes 60 bytes
+  std::vector<std::pair<std::filesystem::path, std::string>> texts;
+  for (const auto& [path, header] : headers)
+    if (header.text_bytes > 0 && header.text_bytes <= max_bytes) texts.emplace_back(path, system::read_file(path));
+  return texts;
+}
+
 namespace {
 
 /// A source with the user's headers.
@@ -52,8 +60,8 @@ class Sources {
     files_.push_back({source.path.filename().string(), source.first_line, tokenize(source.text)});
     const auto headers = user_headers(source.path, source.text, spec.kernel);
     complete_ = headers.has_value();
-    for (const auto& [header, scanned] : headers.value_or(build::ScannedFiles()))
-      files_.push_back({header.filename().string(), 1, tokenize(system::read_file(header))});
+    for (const auto& [header, text] : header_texts(headers.value_or(build::ScannedFiles())))
+      files_.push_back({header.filename().string(), 1, tokenize(text)});
     for (const SourceFile& file : files_) {
       add(file.text);
       for (KernelFunction& kernel : kernel_functions(file.text.tokens)) {

@@ -163,3 +163,16 @@ TEST_CASE("An .incbin whose name is put together is reported") {
   CHECK(compile_closure(tree.request("asm(\".incbin \\\"a.bin\\\"\");\n")).keyed.unknown.empty());
   CHECK(compile_closure(tree.request("#define F(x) F(F(x))\n#define H F(1)/\n#include H\n")).keyed.unknown.size() == 1);
 }
+
+TEST_CASE("A file that is not text counts by its content, and names nothing") {
+  const IncludingSource tree;
+  const std::string source = "#if 0\n#include \"w.bin\"\n#endif\n";
+  tree.write("src/w.bin", std::string(1, '\0') + "\n#include \"h.h\"\nasm(\".incbin \" NAME); X X\n");
+  ScannedFiles read;
+  const SourceClosure closure = compile_closure(tree.request(source), {}, read);
+  CHECK(closure.files.size() == 2);
+  CHECK((read.size() == 1 && read.begin()->second.text_bytes == 0 && read.begin()->second.scan.words.empty()));
+  CHECK((closure.keyed.files.size() == 1 && closure.keyed.unknown.empty() && closure.keyed.absent.empty()));
+  CHECK(!tree.counts(source, "src/h.h"));
+  CHECK(tree.counts(source, "src/w.bin"));
+}

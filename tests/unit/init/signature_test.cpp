@@ -25,6 +25,8 @@ std::string complaint(const std::string& source, const std::string& arguments, c
   const system::TemporaryDirectory folder;
   std::ofstream(folder.path() / "k.cu") << source;
   std::ofstream(folder.path() / "own.h") << kernel;
+  std::ofstream(folder.path() / "data.h") << '\0' << kernel;
+  std::ofstream(folder.path() / "table.h") << std::string(2 << 20, ' ') << kernel;
   try {
     init::check_signatures(spec::parse_spec("kernel = { name = \"k\", source = \"k.cu\", entry = \"" + entry +
                                                 "\" }\nargs = [" + arguments + "]\nlaunch = { grid = 1, block = 1 }\n" +
@@ -109,4 +111,12 @@ TEST_CASE("what macros, conditions, templates and unknown types decide is not ju
       "kernel = { name = \"k\", source = \"k.cu\" }\nargs = [" + y +
           "]\n[[steps]]\nentry = \"one\"\ngrid = 1\nblock = 1\n[[steps]]\nentry = \"two\"\ngrid = 1\nblock = 1\n",
       "k.toml", folder.path())));
+}
+
+TEST_CASE("data and large tables that a source names are not read as C++") {
+  for (const char* name : {"data.h", "table.h"}) {
+    CHECK(has(complaint(std::string("#if 0\n#include \"") + name + "\"\n#endif\n" + kernel, x),
+              "axpb takes 4 arguments"));
+    CHECK(complaint(std::string("#include \"") + name + "\"\n__global__ void other() {}\n", all).empty());
+  }
 }
