@@ -247,8 +247,16 @@ class HostToolchain final : public build::Toolchain {
       append(build, {"-Xassembler", "--MD", "-Xassembler", (work / "assembled").string()});
     std::string racing;
     if (request.sanitize && !c.is_clang) racing = make_racing_library(build, request, kernel, work);
-    const system::CommandResult built =
-        link(build, kernel.text + entry_text(request, kernel, racing) + variables_text(request), work);
+    std::string source = kernel.text + entry_text(request, kernel, racing) + variables_text(request);
+    system::CommandResult assembled;
+    if (!request.more_entries.empty() && !request.sanitize && !assembler_reads) {
+      assembled = compiler::run_compiler(object_command(build, work), source, work);
+      if (assembled.ok()) {  // else the next command explains it
+        build.insert(build.begin() + 1, object_file(work));
+        source.clear();
+      }
+    }
+    const system::CommandResult built = link(build, source, work);
     bool lists_all = true;
     if (assembler_reads) {
       // Clang's integrated assembler does not list the files that it read.
@@ -269,17 +277,42 @@ class HostToolchain final : public build::Toolchain {
     artifact.format = "so";
     for (std::size_t i = 0; i < request.variables.size(); ++i) artifact.variables.push_back(variable_symbol(i));
     artifact.image = system::read_file(output);
-    artifact.log = text.stderr_text + built.stderr_text;
-    artifact.compile_s = text.wall_s + built.wall_s;
+    artifact.log = text.stderr_text + assembled.stderr_text + built.stderr_text;
+    artifact.compile_s = text.wall_s + assembled.wall_s + built.wall_s;
     if (lists_all) artifact.files_read = read_of(request, c, flags, listed);
-    // Of all kernels together: the image does not show which of them use a variable.
     build::ResourceUsage usage;
     usage.warp_size = 32;
     if (!request.sanitize) usage.static_shared_bytes = thread_local_bytes(artifact.image);
     std::vector<build::KernelEntry> entries;
-    for (std::size_t i = 0; i <= request.more_entries.size(); ++i) entries.push_back({kernel_symbol(i), usage});
+    for (std::size_t i = 0; i <= request.more_entries.size(); ++i) {
+      entries.push_back({kernel_symbol(i), usage});
+      if (source.empty() && usage.static_shared_bytes.value_or(0) > 0)
+        entries.back().usage.static_shared_bytes = shared_bytes_of(entries.back().symbol, build, work);
+    }
     build::set_entries(artifact, std::move(entries));
     return artifact;
+  }
+
+  static std::string object_file(const std::filesystem::path& work) { return (work / "kernel.o").string(); }
+
+  /// Of the command that makes the library: the one that makes its object file.
+  static Arguments object_command(Arguments command, const std::filesystem::path& work) {
+    *std::find(command.begin(), command.end(), "-shared") = "-c";
+    *std::next(std::find(command.begin(), command.end(), "-o")) = object_file(work);
+    command.emplace_back("-");
+    return command;
+  }
+
+  /// The image does not show which kernels use a variable, but the linker knows: it drops the others, and what only
+  /// they use. link: the command that links the object file.
+  static std::optional<std::int64_t> shared_bytes_of(const std::string& kernel, Arguments link,
+                                                     const std::filesystem::path& work) {
+    const std::string image = (work / "one.so").string(), script = (work / "one.map").string();
+    std::ofstream(script) << "{ global: " << kernel << "; local: *; };\n";
+    *std::next(std::find(link.begin(), link.end(), "-o")) = image;
+    append(link, {"-Xlinker", "--version-script=" + script, "-"});
+    const bool linked = compiler::run_compiler(link, "", work).ok();
+    return linked ? thread_local_bytes(system::read_file(image)) : std::nullopt;
   }
 
   /// Without the compiler's own.
@@ -367,11 +400,13 @@ class HostToolchain final : public build::Toolchain {
     return *moves_unaligned_;
   }
 
-  /// Of one compiler only. They are in the fingerprint, since they can change results.
+  /// They are in the fingerprint, since they can change results.
   Arguments own_options(const compiler::Compiler& c, const std::string& arch) {
-    if (c.is_clang) return {};
+    // An image has the shared memory of the kernels that are asked for: the linker drops the others of the source.
+    Arguments options{"-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"};
+    if (c.is_clang) return options;
     // Unique symbols would be shared between kernels, and keep every one of them loaded forever.
-    Arguments options{"-fno-gnu-unique"};
+    options.emplace_back("-fno-gnu-unique");
     // GCC (12 to 14 were tried) combines a branch that reads an aligned vector with one that reads the same bytes one
     // by one, and keeps the alignment: other addresses then fault. With AVX, unaligned moves cost little. Elsewhere GCC
     // must not combine branches, which makes some kernels slower.

@@ -143,6 +143,25 @@ TEST_CASE("a definition may have a name that headers use, and a separate line") 
   }
 }
 
+TEST_CASE("the shared memory of other kernels of the source does not count") {
+  CompileRequest kernels = request(std::string(fill) + R"(
+extern "C" __global__ void other(int* x) {
+  __shared__ int all[1000];
+  all[threadIdx.x] = 1;
+  __syncthreads();
+  x[threadIdx.x] = all[999];
+}
+extern "C" __global__ void none(int* x) { x[threadIdx.x] = 1; })");
+  const auto toolchain = host::make_toolchain();
+  CHECK(toolchain->compile(kernels).usage.static_shared_bytes == 64 * sizeof(int));
+  kernels.more_entries = {"other", "none"};
+  const Artifact both = toolchain->compile(kernels);
+  CHECK(both.usage.static_shared_bytes == 4000);
+  REQUIRE(both.entries.size() == 3);
+  CHECK(both.entries[0].usage.static_shared_bytes == 64 * sizeof(int));
+  CHECK(both.entries[2].usage.static_shared_bytes == 0);
+}
+
 TEST_CASE("one toolchain compiles from several threads") {
   const auto toolchain = host::make_toolchain();
   std::string images[3];
