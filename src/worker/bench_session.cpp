@@ -1,12 +1,15 @@
 // The trial of one configuration, and of several in turns: the finals, and repeated measurements of the incumbent.
 #include "worker/bench_session.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "system/deadline.hpp"
 #include "worker/ipc/protocol.hpp"
 
 namespace xtune::worker {
@@ -38,10 +41,20 @@ run::Ending ending_of(const build::CandidateFailure& failure) {
   return {failure.outcome(), build::lack_of(failure), failure.what(), failure.log()};
 }
 
-/// Of the driver's limit, for each configuration; the rest is for what follows the last launch.
+/// For each configuration.
 measure::Budget budget_of(const run::OpenJob& problem, system::Clock& clock, std::size_t configurations) {
-  constexpr double share = 0.95;
-  return {clock, share * problem.measure.timeout_s * static_cast<double>(configurations)};
+  constexpr double spare = 0.05;
+  const double limit_s = problem.measure.timeout_s * static_cast<double>(configurations);
+  return {clock, limit_s, spare * limit_s};
+}
+
+/// Whether more than the limit was spent, without the time that this process waited for CPUs since `before`.
+bool is_over(const measure::Budget& budget, const system::CpuTimes& before) {
+  const double spent_s = budget.spent_s();
+  if (spent_s <= budget.limit_s()) return false;
+  const double lost =
+      system::lost_share(before, system::cpu_times(::getpid()), spent_s * 1e9, system::usable_cpus(::getpid()));
+  return (1 - lost) * spent_s > budget.limit_s();
 }
 
 }  // namespace
@@ -71,6 +84,7 @@ run::BenchAnswer BenchSession::bench(const run::BenchJob& job) {
   reference_.prepare();
   contenders_.clear();
   run::BenchAnswer answer;
+  const system::CpuTimes before = system::cpu_times(::getpid());
   measure::Budget budget = budget_of(problem_.job, clock_, 1);
   answer.stage = "load";
   try {
@@ -87,8 +101,17 @@ run::BenchAnswer BenchSession::bench(const run::BenchJob& job) {
     answer.samples_ms.clear();
     answer.reported.clear();
   }
+  late_ = is_over(budget, before);
   answer.busy_s = budget.spent_s();
   return answer;
+}
+
+void BenchSession::refuse_late(run::BenchAnswer& answer) const {
+  if (!late_ || (answer.outcome != Outcome::ok && answer.outcome != Outcome::pruned)) return;
+  answer.outcome = Outcome::timed_out;
+  answer.message = too_slow_text(problem_.job);
+  answer.samples_ms.clear();
+  answer.reported.clear();
 }
 
 void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, measure::Budget& budget,

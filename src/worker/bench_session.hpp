@@ -35,6 +35,9 @@ class BenchSession {
   /// reference if necessary. A failure of the configuration is in the answer; Error is thrown for failures of xtune
   /// itself.
   run::BenchAnswer bench(const run::BenchJob& job);
+  /// Makes the answer of the last bench() one that timed out, if its launches and checks took longer than [measure]
+  /// timeout_s. Not for kernels in an application's own process, which have no time limit.
+  void refuse_late(run::BenchAnswer& answer) const;
 
   /// Loads all of them and launches each once untimed, except those that were also in the previous rounds; then runs
   /// as many of the rounds as there is time for, and a launch of each whose outputs are compared. The first failure
@@ -62,6 +65,7 @@ class BenchSession {
   Measurer measurer_;
   Reference reference_;
   Contenders contenders_;  ///< of the last rounds
+  bool late_ = false;      ///< the last bench() took longer than its limit
 };
 
 }  // namespace xtune::worker

@@ -277,8 +277,11 @@ class BenchHandler {
     const auto measure = [&]() -> Answer {
       if constexpr (rounds)
         return session_->measure_rounds(rounds_job_from_json(message));
-      else
-        return session_->bench(bench_job_from_json(message));
+      else {
+        Answer answer = session_->bench(bench_job_from_json(message));
+        session_->refuse_late(answer);
+        return answer;
+      }
     };
     if (!watch_) return to_json(measure());
     const ProcessState before = process_state();

@@ -94,7 +94,7 @@ bool still_lost(std::size_t samples, double min_ms, const Incumbent& best) {
 
 int Budget::launches_left(double launch_s) const {
   constexpr double margin = 1.1, max_launches = 1e6;  // the next launch may take a little longer
-  const double left_s = limit_s_ - spent_s() - reserved_s_;
+  const double left_s = limit_s_ - spare_s_ - spent_s() - reserved_s_;
   if (left_s <= 0) return 0;
   return static_cast<int>(launch_s > 0 ? std::min(left_s / (margin * launch_s), max_launches) : max_launches);
 }

@@ -83,13 +83,15 @@ bool still_lost(std::span<const double> samples_ms, const Incumbent& best);
 bool still_lost(std::size_t samples, double min_ms, const Incumbent& best);
 
 /// The wall clock that one configuration may take. Everything that launches it draws from this one budget: validation,
-/// warm-up, samples, the last checks. The driver ends a worker that takes longer. Single-threaded.
+/// warm-up, samples, the last checks. Single-threaded.
 class Budget {
  public:
-  /// Begins now.
-  Budget(system::Clock& clock, double limit_s) : clock_(clock), start_ns_(clock.now_ns()), limit_s_(limit_s) {}
+  /// Begins now. spare_s: part of the limit in which no launch begins, for what follows the last one.
+  Budget(system::Clock& clock, double limit_s, double spare_s = 0)
+      : clock_(clock), start_ns_(clock.now_ns()), limit_s_(limit_s), spare_s_(spare_s) {}
 
   double spent_s() const { return static_cast<double>(clock_.now_ns() - start_ns_) * 1e-9; }
+  double limit_s() const noexcept { return limit_s_; }
   /// Gives back time that does not count, such as that of the user's check.
   void extend(double seconds) noexcept { limit_s_ += seconds; }
   /// Sets what is kept for the launches and checks at the end.
@@ -100,7 +102,7 @@ class Budget {
  private:
   system::Clock& clock_;
   std::int64_t start_ns_;
-  double limit_s_, reserved_s_ = 0;
+  double limit_s_, spare_s_, reserved_s_ = 0;
 };
 
 struct Series {

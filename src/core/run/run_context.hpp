@@ -91,9 +91,9 @@ struct RunContext {
   void set_keys(store::Record& record, const space::Config& config, const std::string& artifact_key) const;
   CompileJob compile_job(const std::string& key, build::CompileRequest request) const;
   BenchJob bench_job(const Trial& trial) const;
-  /// Wall clock that one configuration's benchmark may take: [measure] timeout_s, from which its launches draw
-  /// (measure::Budget), and wait_s; as much as timeout_s again for each call of a check, and for a reference on fresh
-  /// inputs the time that a reference may take.
+  /// After which a worker is killed: [measure] timeout_s, which the worker keeps itself where it can (measure::Budget),
+  /// and what does not count: wait_s, timeout_s again for each call of a check, and for a reference on fresh inputs the
+  /// time that a reference may take.
   double bench_timeout_s() const;
 
   /// Whether challengers are measured only while they can still win.

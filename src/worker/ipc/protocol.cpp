@@ -1,6 +1,7 @@
 // Frames of MessagePack, and the JSON forms of the messages in them.
 #include "worker/ipc/protocol.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -383,6 +384,11 @@ Json error_to_json(const MissingArtifact& error) {
   Json json = error_to_json(error.kind(), error.what());
   json["missing_artifact"] = error.key();
   return json;
+}
+
+std::string too_slow_text(const run::OpenJob& problem) {
+  return fmt::format("its launches and checks took longer than {:g} s ([measure] timeout_s; a larger one allows more)",
+                     problem.measure.timeout_s);
 }
 
 std::string missing_artifact_in(const Json& answer) { return answer.value("missing_artifact", ""); }

@@ -100,6 +100,9 @@ class MissingArtifact : public Error {
  private:
   std::string key_;
 };
+/// "its launches and checks took longer than 30 s ...": the message for a configuration beyond [measure] timeout_s.
+std::string too_slow_text(const run::OpenJob& problem);
+
 /// The key, if a worker's answer reports a missing artifact; else empty.
 std::string missing_artifact_in(const nlohmann::json& answer);
 

@@ -141,12 +141,9 @@ run::Ending ending_of(const WorkerReply& reply, const std::string& too_slow, con
   return ending;
 }
 
-/// limit_s: [measure] timeout_s; the time that the job was given may be longer.
-run::BenchEnding bench_ending_of(const WorkerReply& reply, double limit_s, double timeout_s) {
-  const std::string too_slow = fmt::format(
-      "its launches and checks took longer than {:g} s ([measure] timeout_s; a larger one allows more), so "
-      "the worker was killed",
-      limit_s);
+/// timeout_s: of the job; it allows for waits that do not count.
+run::BenchEnding bench_ending_of(const WorkerReply& reply, const run::OpenJob& problem, double timeout_s) {
+  const std::string too_slow = too_slow_text(problem) + ", so the worker was killed";
   run::BenchEnding answer{ending_of(reply, too_slow, "the kernel", "died"), {}, 0, {}};
   if (answer.outcome == Outcome::timed_out) {
     answer.busy_s = timeout_s;
@@ -337,7 +334,7 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain 
                       used_ = true;
                       Answer answer;
                       if (reply.failure) {
-                        answer = answer_with<Answer>(bench_ending_of(reply, problem_.measure.timeout_s, timeout_s));
+                        answer = answer_with<Answer>(bench_ending_of(reply, problem_, timeout_s));
                       } else if (std::string key = missing_artifact_in(*reply.answer); !key.empty()) {
                         answer = answer_with<Answer>(ending_of_missing(std::move(key), reply.answer->at("message")));
                       } else {

@@ -62,6 +62,22 @@ TEST_CASE("A slow kernel has as many samples as fit the time limit, and the firs
   }
 }
 
+TEST_CASE("A kernel that ends after its time limit has timed out, also where its worker was not killed") {
+  for (const double launch_s : {29.9, 30.1}) {
+    Bench bench;
+    BenchSession session(bench.device, bench.open, bench.clock);
+    BenchAnswer answer = session.bench(bench.job("slow", [&](const FakeLaunch& call) {
+      bench.clock.advance_s(launch_s);
+      return doubling(call), launch_s * 1e3;
+    }));
+    CHECK(answer.outcome == Outcome::ok);  // in an application's own process there is no limit
+    session.refuse_late(answer);
+    CHECK(answer.outcome == (launch_s < 30 ? Outcome::ok : Outcome::timed_out));
+    CHECK(answer.samples_ms.size() == (launch_s < 30 ? 1 : 0));
+    CHECK((launch_s < 30 || answer.message.starts_with("its launches and checks took longer than 30 s")));
+  }
+}
+
 TEST_CASE("Rounds of slow kernels end where another round does not fit the time limit of each") {
   Bench bench;
   BenchSession session(bench.device, bench.open, bench.clock);
