@@ -127,31 +127,6 @@ TestArgument filled_argument(const validate::ArgumentLayout& layout, std::uint64
   return argument;
 }
 
-void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs) {
-  poison_outputs(arguments, set);
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].layout.role == spec::ArgRole::in && rewrite_inputs)
-      set[i]->write(0, arguments[i].pristine.bytes());
-    set[i]->renew_guards();
-  }
-}
-
-std::byte poison_of(const TestArgument& argument, validate::Poison poison) noexcept {
-  return validate::poison_byte(argument.layout.dtype, argument.partly_unwritten ? validate::Poison::usual : poison);
-}
-
-void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set, validate::Poison poison) {
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].layout.role == spec::ArgRole::out)
-      set[i]->fill(0, arguments[i].layout.bytes(), poison_of(arguments[i], poison));
-  restore_in_place(arguments, set);
-}
-
-void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set) {
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].layout.role == spec::ArgRole::inout) set[i]->write(0, arguments[i].pristine.bytes());
-}
-
 std::optional<GuardDamage> damaged_guard(const std::vector<TestArgument>& arguments, BufferSet& set) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (const char* const where = set[i]->damage()) return GuardDamage{arguments[i].layout.name, where};

@@ -85,17 +85,6 @@ void at_place(const std::string& at, const std::function<void()>& make);
 /// The buffers of one argument set, in the order of the TestArguments; rotation has several sets.
 using BufferSet = std::vector<std::unique_ptr<GuardedBuffer>>;
 
-/// Writes poison to outputs, new guards, and pristine contents to the rest; to arguments of role in only if
-/// rewrite_inputs is true.
-void reset(const std::vector<TestArgument>& arguments, BufferSet& set, bool rewrite_inputs = true);
-/// Writes poison to outputs, and initial contents to in-place arguments. Guards and inputs are not changed.
-void poison_outputs(const std::vector<TestArgument>& arguments, BufferSet& set,
-                    validate::Poison poison = validate::Poison::usual);
-/// The poison byte for an output.
-std::byte poison_of(const TestArgument& argument, validate::Poison poison) noexcept;
-/// Writes the initial contents of inout arguments.
-void restore_in_place(const std::vector<TestArgument>& arguments, BufferSet& set);
-
 struct GuardDamage {
   std::string argument;
   const char* where;  ///< as from GuardedBuffer::damage

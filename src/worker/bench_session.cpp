@@ -147,7 +147,7 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   const auto judge_repeats = [&](int times) {
     if (!repeats) return true;
     for (int i = 0; i < times && repeats->result().same(); ++i) {
-      validator_.poison_outputs(first, validate::Poison::usual);
+      validator_.restore(first, validate::Poison::usual);
       run_once(false);
       repeats->compare(first);
     }

@@ -24,6 +24,10 @@ validate::CheckItem item(validate::CheckItem::Operation operation, std::uint64_t
   return item;
 }
 
+std::byte poison_of(const TestArgument& argument, validate::Poison poison) noexcept {
+  return validate::poison_byte(argument.layout.dtype, argument.partly_unwritten ? validate::Poison::usual : poison);
+}
+
 measure::ScalarArgument pointer_argument(std::uint64_t address) {
   measure::ScalarArgument argument;
   std::memcpy(argument.bytes.data(), &address, sizeof address);
@@ -110,39 +114,30 @@ void DeviceCheck::renew_pristine_copies() {
       copies_[of[i]].pristine->write(0, arguments_[of[i]].pristine.bytes());
 }
 
-void DeviceCheck::reset(BufferSet& set, bool rewrite_inputs) {
-  renew_pristine_copies();
-  std::vector<validate::CheckItem> items = items_to_poison(set, validate::Poison::usual);
-  for (std::size_t i = 0; i < set.size(); ++i) {
-    if (arguments_[i].layout.role == spec::ArgRole::in && rewrite_inputs)
-      set[i]->write(0, arguments_[i].pristine.bytes());
-    for (const std::uint64_t zone : set[i]->zones())
-      items.push_back(item(validate::CheckItem::fill, zone, set[i]->zone_bytes(), GuardedBuffer::zone_word));
-  }
-  launch(items);
-}
-
-std::vector<validate::CheckItem> DeviceCheck::items_to_poison(BufferSet& set, validate::Poison poison) const {
+void renew(const std::vector<TestArgument>& arguments, BufferSet& set, const Renewal& what, DeviceCheck* device) {
+  if (device && what.guards) device->renew_pristine_copies();
   std::vector<validate::CheckItem> items;
+  const auto add = [&](validate::CheckItem::Operation operation, std::uint64_t to, std::size_t bytes,
+                       std::uint64_t from) { items.push_back(item(operation, to, bytes, from)); };
   for (std::size_t i = 0; i < set.size(); ++i) {
-    const std::uint64_t address = address_of(*set[i]), bytes = arguments_[i].layout.bytes();
-    if (arguments_[i].layout.role == spec::ArgRole::out)
-      items.push_back(item(validate::CheckItem::fill, address, bytes, repeated(poison_of(arguments_[i], poison))));
-    if (arguments_[i].layout.role == spec::ArgRole::inout)
-      items.push_back(item(validate::CheckItem::copy, address, bytes, address_of(*copies_[i].pristine)));
+    const TestArgument& argument = arguments[i];
+    GuardedBuffer& buffer = *set[i];
+    if (argument.layout.role == spec::ArgRole::in && what.inputs) buffer.write(0, argument.pristine.bytes());
+    if (argument.layout.role == spec::ArgRole::out && what.outputs) {
+      const std::byte poison = poison_of(argument, *what.outputs);
+      device ? add(validate::CheckItem::fill, address_of(buffer), buffer.size(), repeated(poison))
+             : buffer.fill(0, buffer.size(), poison);
+    }
+    if (argument.layout.role == spec::ArgRole::inout)
+      device
+          ? add(validate::CheckItem::copy, address_of(buffer), buffer.size(), address_of(*device->copies_[i].pristine))
+          : buffer.write(0, argument.pristine.bytes());
+    if (what.guards && !device) buffer.renew_guards();
+    if (what.guards && device)
+      for (const std::uint64_t zone : buffer.zones())
+        add(validate::CheckItem::fill, zone, buffer.zone_bytes(), GuardedBuffer::zone_word);
   }
-  return items;
-}
-
-void DeviceCheck::poison_outputs(BufferSet& set, validate::Poison poison) { launch(items_to_poison(set, poison)); }
-
-void DeviceCheck::restore_in_place(BufferSet& set) {
-  std::vector<validate::CheckItem> items;
-  for (std::size_t i = 0; i < set.size(); ++i)
-    if (copies_[i].pristine)
-      items.push_back(
-          item(validate::CheckItem::copy, address_of(*set[i]), set[i]->size(), address_of(*copies_[i].pristine)));
-  launch(items);
+  if (device) device->launch(items);
 }
 
 bool DeviceCheck::outputs_written(BufferSet& set) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/validate/check_kernel.hpp"
@@ -10,20 +11,24 @@
 
 namespace xtune::worker {
 
+/// What is written before a launch, besides the initial contents of in-place arguments.
+struct Renewal {
+  std::optional<validate::Poison> outputs{};  ///< unset: outputs stay as they are
+  bool guards = false;
+  bool inputs = false;  ///< the pristine contents of arguments of role in
+};
+class DeviceCheck;
+/// Writes it to the buffers: on the device, as far as its check has the contents; nullptr: from the host.
+void renew(const std::vector<TestArgument>& arguments, BufferSet& set, const Renewal& what, DeviceCheck* device);
+
 /// Keeps copies, on the device, of expected outputs (without a reference: of poison), their tolerances and the initial
-/// contents of in-place arguments. A
-/// faulty kernel may overwrite these too, so their checksums are compared before use, and copies that changed are
-/// rewritten from the host. Does not own device and arguments, whose expected contents must be set. Methods throw the
-/// errors of Program::run.
+/// contents of in-place arguments. A faulty kernel may overwrite these too, so their checksums are compared before use,
+/// and copies that changed are rewritten from the host. Does not own device and arguments, whose expected contents must
+/// be set. Methods throw the errors of Program::run.
 class DeviceCheck {
  public:
   /// kernel: the result of check_request, with its image. Throws as Device::load and Device::allocate do.
   DeviceCheck(measure::Device& device, const build::Artifact& kernel, const std::vector<TestArgument>& arguments);
-
-  /// Like reset(), poison_outputs() and restore_in_place() of output_check.
-  void reset(BufferSet& set, bool rewrite_inputs);
-  void poison_outputs(BufferSet& set, validate::Poison poison);
-  void restore_in_place(BufferSet& set);
 
   /// True: check_outputs would return true; fills in the answer's validation in the same way. False: it may not; call
   /// check_outputs.
@@ -41,10 +46,11 @@ class DeviceCheck {
     std::unique_ptr<measure::Buffer> row_atol;            ///< of the tolerance; nullptr: it has none
     std::uint64_t pristine_sum = 0, expected_sum = 0, row_atol_sum = 0;
   };
+  friend void renew(const std::vector<TestArgument>& arguments, BufferSet& set, const Renewal& what,
+                    DeviceCheck* device);
   std::vector<validate::CheckResult> run(const std::vector<validate::CheckItem>& items);
   void launch(const std::vector<validate::CheckItem>& items);
   void renew_pristine_copies();
-  std::vector<validate::CheckItem> items_to_poison(BufferSet& set, validate::Poison poison) const;
 
   const std::vector<TestArgument>& arguments_;
   std::vector<Copies> copies_;  ///< one for each argument

@@ -130,7 +130,7 @@ Sampler Measurer::sampler(LoadedProgram& loaded, const KernelCall& call) {
   if (in_place || scratch.any_zeroed())
     plan.restore = [this, in_place, &scratch](std::size_t set) {
       scratch.zero();
-      if (in_place) validator_.restore_in_place(problem_.sets[set]);
+      if (in_place) validator_.restore(problem_.sets[set]);
     };
   return Sampler(*loaded.program, std::move(plan));
 }

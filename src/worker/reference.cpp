@@ -248,7 +248,7 @@ void Reference::make_by_kernel() {
   try {
     const KernelCall call(plan);
     const LoadedProgram loaded = problem_.load(call);
-    reset(problem_.arguments, problem_.sets[0]);
+    renew(problem_.arguments, problem_.sets[0], {validate::Poison::usual, true, true}, nullptr);
     const auto arguments = problem_.arguments_for(problem_.sets[0], *loaded.scratch, call);
     const auto launch = [&] {
       loaded.scratch->renew();
@@ -384,7 +384,7 @@ void Reference::judge_integers(const std::function<void(bool zero_outputs, bool 
 
 void Reference::judge_kernel(const std::function<void()>& launch) {
   const auto relaunch = [&](bool zero_outputs, bool zero_guards) {
-    reset(problem_.arguments, problem_.sets[0]);
+    renew(problem_.arguments, problem_.sets[0], {validate::Poison::usual, true, true}, nullptr);
     for (std::size_t i = 0; i < problem_.arguments.size(); ++i) {
       if (zero_outputs && problem_.arguments[i].layout.role == spec::ArgRole::out)
         problem_.sets[0][i]->fill(0, problem_.arguments[i].layout.bytes(), std::byte{0});

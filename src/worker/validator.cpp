@@ -63,20 +63,10 @@ void Validator::forget() {
 
 void Validator::reset_sets() {
   for (std::size_t i = 0; i < problem_.sets.size(); ++i) {
-    if (device_check_)
-      device_check_->reset(problem_.sets[i], !inputs_intact_[i]);
-    else
-      worker::reset(problem_.arguments, problem_.sets[i], !inputs_intact_[i]);
+    renew(problem_.arguments, problem_.sets[i], {validate::Poison::usual, true, !inputs_intact_[i]},
+          device_check_.get());
     inputs_intact_[i] = false;
   }
-}
-
-void Validator::restore_in_place(BufferSet& set) {
-  device_check_ ? device_check_->restore_in_place(set) : worker::restore_in_place(problem_.arguments, set);
-}
-
-void Validator::poison_outputs(BufferSet& set, validate::Poison poison) {
-  device_check_ ? device_check_->poison_outputs(set, poison) : worker::poison_outputs(problem_.arguments, set, poison);
 }
 
 bool Validator::judge_outputs(BufferSet& set, run::BenchAnswer& answer) {
@@ -101,7 +91,7 @@ std::vector<std::uint64_t> Validator::count_unwritten(BufferSet& set, const std:
   bool any = false;
   for (std::size_t i = 0; i < first.size(); ++i) any = any || validate::any_poison(arguments[i].layout.dtype, first[i]);
   if (!any) return counts;
-  poison_outputs(set, validate::Poison::high);
+  restore(set, validate::Poison::high);
   launch(false);
   const auto second = contents();
   for (std::size_t i = 0; i < first.size(); ++i)
@@ -137,7 +127,7 @@ bool Validator::judge_first_launch(BufferSet& set, const ScratchBuffers& scratch
   }
   const std::string poisoned = scratch.poisoned();
   if (poisoned.empty()) return false;
-  poison_outputs(set, validate::Poison::usual);
+  restore(set, validate::Poison::usual);
   launch(true);
   run::BenchAnswer on_zeros;
   if (judge_outputs(set, on_zeros))
@@ -167,7 +157,7 @@ bool Validator::judge_launches(Sampler& sampler, ScratchBuffers& scratch, int la
                                run::BenchAnswer& answer) {
   scratch.renew();
   for (BufferSet& set : problem_.sets) {
-    poison_outputs(set, poison);
+    restore(set, poison);
     poison = poison == validate::Poison::high ? validate::Poison::low : validate::Poison::high;
   }
   sampler.run_on(std::max(launches, static_cast<int>(problem_.sets.size())));

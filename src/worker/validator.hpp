@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,10 @@ class Validator {
   void forget();
 
   void reset_sets();  ///< before programs run; skips inputs that are known to be intact
-  void restore_in_place(BufferSet& set);
-  void poison_outputs(BufferSet& set, validate::Poison poison);
+  /// Writes the initial contents of in-place arguments, and poison to outputs if it is given.
+  void restore(BufferSet& set, std::optional<validate::Poison> outputs = {}) {
+    renew(problem_.arguments, set, {outputs}, device_check_.get());
+  }
   RepeatCheck first_of_repeats(BufferSet& set) { return {problem_.arguments, device_check_.get(), set}; }
 
   // Each returns false, with outcome and message in the answer, for what is wrong.
