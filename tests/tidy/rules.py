@@ -186,6 +186,7 @@ LAYERS = {
         "core/build",
         "core/measure",
         "core/validate",
+        "core/init",
         "core/resolve",
         "core/store",
         "core/run",
