@@ -118,14 +118,15 @@ int print_scripts(const cluster::Submission& submission, const std::vector<clust
   const Words compile = options.compile == "login" ? cluster::compile_command(submission) : Words();
   if (!compile.empty()) {
     json["compile_here"] = compile;
-    if (!options.common.json()) print_out("# here: {}\n\n", base::printable(system::command_line(compile)));
+    if (!options.common.json()) print_exactly("# here: {}\n\n", base::printable(system::command_line(compile)));
   }
   std::string after;
   for (const cluster::JobStep& step : steps) {
     const Words command = sbatch_command(step, submission.folder / (step.name + ".sh"), after);
     after = "<" + step.name + ">";
     json["steps"].push_back({{"step", step.name}, {"sbatch", command}, {"script", step.script}});
-    if (!options.common.json()) print_out("# {}\n{}\n", base::printable(system::command_line(command)), step.script);
+    if (!options.common.json())
+      print_exactly("# {}\n{}\n", base::printable(system::command_line(command)), step.script);
   }
   if (options.common.json()) print_json(json);
   return done;
@@ -234,8 +235,8 @@ int submit(const SubmitOptions& options) {
   if (options.common.json())
     print_json(json);
   else
-    print_out("follow it with: xtune status {} --store {} --watch\n", submission.name,
-              base::printable(system::command_line({submission.store.string()})));
+    print_exactly("follow it with: xtune status {} --store {} --watch\n", submission.name,
+                  base::printable(system::command_line({submission.store.string()})));
   return done;
 }
 
@@ -394,7 +395,7 @@ void print_text(const Json& json, const cluster::StudyStatus& status) {
                     work.best_ms ? base::human_time_ms(*work.best_ms) : "-", work.state,
                     work.best_ms ? space::shown_text(work.best) : work.error});
   if (!rows.empty())
-    print_out("{}", report::render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
+    print_exactly("{}", report::render_table({"arch", "kernel", "problem", "done", "best", "state", ""}, rows));
   std::size_t alive = 0;
   for (const cluster::ProcessStatus& each : status.processes) alive += each.alive;
   print_out("{} of {} at work\n", alive, counted(status.processes.size(), "process"));

@@ -42,34 +42,41 @@ Json answer_json(const spec::Spec& spec, const Bindings& problem, const device::
   return json;
 }
 
+/// The configuration that answers, its time, and what speaks against it.
+std::string found_text(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
+                       const store::LookupResult& found) {
+  const store::Record& record = *found.record;
+  std::string text =
+      fmt::format("{}: {}\n  {} on {}", store::to_string(found.match), report::config_text(spec, record.config),
+                  base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)), record.device.name);
+  if (record.problem != problem) text += ", measured for " + space::shown_text(record.problem);
+  if (const std::string metrics = report::metrics_text(spec, record); !metrics.empty()) text += " (" + metrics + ")";
+  text += "\n";
+  if (!spec.objective.goals.empty()) text += "  " + report::objective_text(spec, record) + "\n";
+  if (device::is_emulated(record.device)) text += fmt::format("  emulated: {}\n", device::simulated_times);
+  if (!record.tainted.empty()) text += fmt::format("  tainted: {}\n", fmt::join(record.tainted, "; "));
+  if (found.stale)
+    text += fmt::format("  stale: {}; `xtune run` measures again\n", store::driver_change(record.device, device));
+  else if (!found.differences.empty())
+    text += fmt::format("  measured before a change ({}); `xtune run` measures again\n",
+                        store::changes_text(found.differences));
+  if (!found.failed_elsewhere.empty())
+    text += fmt::format(
+        "  suspect: the same configuration failed for {} ({}); `xtune run` measures it for this problem\n",
+        space::shown_text(found.failed_elsewhere.front().problem), to_string(found.failed_elsewhere.front().outcome));
+  return text;
+}
+
 void print_text(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                 const store::LookupResult& found) {
   if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
-  if (found.record) {
-    const store::Record& record = *found.record;
-    print_out("{}: {}\n  {} on {}", store::to_string(found.match), report::config_text(spec, record.config),
-              base::human_time_ms(measure::statistic(record.time_ms, spec.measure.statistic)), record.device.name);
-    if (record.problem != problem) print_out(", measured for {}", space::shown_text(record.problem));
-    if (const std::string metrics = report::metrics_text(spec, record); !metrics.empty()) print_out(" ({})", metrics);
-    print_out("\n");
-    if (!spec.objective.goals.empty()) print_out("  {}\n", report::objective_text(spec, record));
-    if (device::is_emulated(record.device)) print_out("  emulated: {}\n", device::simulated_times);
-    if (!record.tainted.empty()) print_out("  tainted: {}\n", fmt::join(record.tainted, "; "));
-    if (found.stale)
-      print_out("  stale: {}; `xtune run` measures again\n", store::driver_change(record.device, device));
-    else if (!found.differences.empty())
-      print_out("  measured before a change ({}); `xtune run` measures again\n",
-                store::changes_text(found.differences));
-    if (!found.failed_elsewhere.empty())
-      print_out("  suspect: the same configuration failed for {} ({}); `xtune run` measures it for this problem\n",
-                space::shown_text(found.failed_elsewhere.front().problem),
-                to_string(found.failed_elsewhere.front().outcome));
-  } else if (found.beyond) {
+  if (found.record)
+    print_out("{}", found_text(spec, problem, device, found));
+  else if (found.beyond)
     print_out("none: the nearest measured problem has distance {:.3g}, {}; run `xtune run SPEC`\n", *found.beyond,
               store::outside_radius(spec.dispatch.radius));
-  } else {
+  else
     print_out("none: nothing stored for this problem; run `xtune run SPEC`\n");
-  }
   for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
   if (found.record) return;
   if (const auto config = default_of(spec, problem, device))

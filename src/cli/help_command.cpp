@@ -95,14 +95,16 @@ struct HelpOptions {
 void add_help_command(CLI::App& app, Context& context) {
   std::vector<std::string> commands;
   for (const CommandText& each : describe(app).commands) commands.push_back(each.name);
-  const auto [command, options] = add_command<HelpOptions>(
-      app, context, "help", "Print the help of a command, or its manual page",
-      "xtune help store ls\n  xtune help --man run | man -l -", [&app](HelpOptions& given) {
-        if (const std::string why = unknown_command(app, given.words); !why.empty()) throw bad_argument("{}", why);
-        const CommandText text = describe(chosen_command(app, given.words));
-        print_out("{}", given.man ? manual_page(text, describe(app)) : help_text(text, terminal_width(STDOUT_FILENO)));
-        return done;
-      });
+  const auto [command, options] =
+      add_command<HelpOptions>(app, context, "help", "Print the help of a command, or its manual page",
+                               "xtune help store ls\n  xtune help --man run | man -l -", [&app](HelpOptions& given) {
+                                 if (const std::string why = unknown_command(app, given.words); !why.empty())
+                                   throw bad_argument("{}", why);
+                                 const CommandText text = describe(chosen_command(app, given.words));
+                                 print_exactly("{}", given.man ? manual_page(text, describe(app))
+                                                               : help_text(text, terminal_width(STDOUT_FILENO)));
+                                 return done;
+                               });
   add_argument(command, "command", options.words, fmt::format("{}", fmt::join(commands, "|")),
                "Command; default: xtune itself")
       ->required(false);
@@ -119,7 +121,7 @@ void add_completion_command(CLI::App& app, Context& context) {
   const auto [command, chosen] = add_command<std::string>(
       app, context, "completion", "Print the completion script of a shell", "", [](const std::string& name) {
         for (const Shell& shell : shells)
-          if (name == shell.name) print_out("{}", shell.script);
+          if (name == shell.name) print_exactly("{}", shell.script);
         return done;
       });
   command.footer(
@@ -132,7 +134,7 @@ void add_completion_command(CLI::App& app, Context& context) {
       *app.add_subcommand("__complete", "Complete the words that follow: for a shell's script")->group("");
   answer.set_help_flag();
   answer.prefix_command();
-  answer.callback([&app, &answer] { print_out("{}", completions(describe(app), answer.remaining())); });
+  answer.callback([&app, &answer] { print_exactly("{}", completions(describe(app), answer.remaining())); });
 }
 
 void add_documents_command(CLI::App& app, Context& context) {

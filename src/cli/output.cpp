@@ -33,6 +33,15 @@ bool has_colours(std::FILE* stream) {
   return ::isatty(::fileno(stream)) == 1 && terminal && std::string_view(terminal) != "dumb";
 }
 
+/// COLUMNS, or the width of the terminal, which is queried each time, because users resize it.
+std::optional<std::size_t> known_width(int descriptor) {
+  const char* const columns = std::getenv("COLUMNS");
+  if (const auto given = number_in<std::size_t>(columns ? columns : ""); given && *given >= min_columns) return given;
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= min_columns) return size.ws_col;
+  return std::nullopt;
+}
+
 /// Adds a label for the kind of a message, by its first word.
 std::string with_label(const std::string& text) {
   for (const auto& [label, style] : {std::pair("xtune:", base::Style::error), {"warning:", base::Style::warning}})
@@ -51,25 +60,18 @@ void choose_colours(const std::vector<std::string>& words) {
   }
 }
 
-// The terminal is queried each time, because users resize it.
-std::size_t terminal_width(int descriptor) {
-  const char* const columns = std::getenv("COLUMNS");
-  if (const auto given = number_in<std::size_t>(columns ? columns : ""); given && *given >= min_columns) return *given;
-  winsize size{};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= min_columns ? size.ws_col : default_columns;
-}
+std::size_t terminal_width(int descriptor) { return known_width(descriptor).value_or(default_columns); }
 
-void write_text(std::FILE* stream, const std::string& text) {
+void write_text(std::FILE* stream, const std::string& text, bool wrapped) {
   std::string printable = base::printable(text);
-  // Not errors: a compiler's lines, and what is marked in them, stay as they are.
-  if (stream == stderr && printable.ends_with('\n') && !printable.starts_with("xtune:") && ::isatty(STDERR_FILENO) == 1)
-    printable = report::wrapped_lines(printable, terminal_width(STDERR_FILENO));
+  if (const auto width = known_width(::fileno(stream)); wrapped && width && printable.ends_with('\n'))
+    printable = report::wrapped_lines(printable, *width);
   const std::string shown = base::painted(stream == stderr ? with_label(printable) : printable, has_colours(stream));
   std::fwrite(shown.data(), 1, shown.size(), stream);
 }
 
 void print_table(const report::FittedTable& table) {
-  print_out("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
+  print_exactly("{}", report::render_fitted(table, terminal_width(STDOUT_FILENO)));
 }
 
 void print_json(const Json& json, int indent) {

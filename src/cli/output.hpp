@@ -25,18 +25,24 @@ using Json = nlohmann::ordered_json;
 
 /// The only function that writes text to a terminal: control characters in it, which names, keys and paths from others
 /// may contain, are written as \x1b and similar; line ends and tabs are kept. Marks of styles (base/text.hpp) become
-/// colours if the stream has them, and on standard error also the labels "xtune:" and "warning:".
-void write_text(std::FILE* stream, const std::string& text);
+/// colours if the stream has them, and on standard error also the labels "xtune:" and "warning:". wrapped: whole lines
+/// are wrapped at the stream's width, if it has one.
+void write_text(std::FILE* stream, const std::string& text, bool wrapped = true);
 /// Prints to standard error. If it cannot be written (closed, a full disk, a broken pipe) the text is lost, without an
 /// error.
 template <class... Arguments>
 void tell(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   write_text(stderr, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
-/// Prints text to standard output; for JSON there is print_json.
+/// Prints whole lines of text to standard output; for JSON there is print_json.
 template <class... Arguments>
 void print_out(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   write_text(stdout, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+/// Prints what is to be copied, or has its width already, as it is: code, scripts, commands, tables.
+template <class... Arguments>
+void print_exactly(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  write_text(stdout, fmt::format(format, std::forward<Arguments>(arguments)...), false);
 }
 /// Prints a table in the width of the terminal to standard output.
 void print_table(const report::FittedTable& table);

@@ -92,16 +92,17 @@ Json json_of(const Commands& commands) {
 void print_lines(const spec::Spec& spec, const Commands& commands, std::set<std::string>& built) {
   const std::string config = report::config_text(spec, commands.config);
   if (!commands.rejected.empty()) {
-    print_out("# {}: rejected: {}\n", config, base::one_line(commands.rejected));
+    print_exactly("# {}: rejected: {}\n", config, base::one_line(commands.rejected));
     return;
   }
   // Lines that can be pasted, in the order in which they stand.
   const device::ProgramPlaces places{"./out-" + commands.artifact_key.substr(0, 12), "/tmp"};
   if (!commands.build.options.empty() && built.insert(commands.artifact_key).second)
-    print_out("{}\n", line_of(commands.build.defines, commands.build.options, places));
-  print_out("{}{}  # {}\n", pipe_before(commands.call), line_of(commands.call.environment, commands.call.words, places),
-            config);
-  if (!commands.call.check.empty()) print_out("{}\n", line_of(commands.call.environment, commands.call.check, places));
+    print_exactly("{}\n", line_of(commands.build.defines, commands.build.options, places));
+  print_exactly("{}{}  # {}\n", pipe_before(commands.call),
+                line_of(commands.call.environment, commands.call.words, places), config);
+  if (!commands.call.check.empty())
+    print_exactly("{}\n", line_of(commands.call.environment, commands.call.check, places));
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ int RunCommand::print_commands() {
     const space::Space space = space_of(spec_, problem, target_);
     const resolve::CandidateResolver resolver = resolver_of(spec_, space, problem, target_, {});
     const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
-    if (options_.common.text() && !problem.empty()) print_out("# problem: {}\n", space::shown_text(problem));
+    if (options_.common.text() && !problem.empty()) print_exactly("# problem: {}\n", space::shown_text(problem));
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());
     for (std::uint64_t index = 0; index < count; ++index) {

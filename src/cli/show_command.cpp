@@ -371,7 +371,7 @@ void print_step(const ShownStep& step) {
 
 /// The code first: what follows it is what a terminal still shows.
 void print_text(const spec::Spec& spec, const run::Target& target, const Shown& shown) {
-  if (!shown.code.empty()) print_out("{}{}\n", shown.code, shown.code.ends_with('\n') ? "" : "\n");
+  if (!shown.code.empty()) print_exactly("{}{}\n", shown.code, shown.code.ends_with('\n') ? "" : "\n");
   if (!shown.problem.empty()) print_out("problem:    {}\n", space::shown_text(shown.problem));
   print_out("config:     {}\n", report::config_text(spec, shown.config));
   if (shown.found && shown.found->record)
@@ -388,7 +388,7 @@ void print_text(const spec::Spec& spec, const run::Target& target, const Shown& 
     print_step(shown.steps[i]);
   }
   for (const ShownMap& map : shown.maps) print_out("tensor map: {} of {}: {}\n", map.name, map.of, map.text);
-  if (!shown.profile.empty()) print_out("profile:\n  {}\n", shown.profile);
+  if (!shown.profile.empty()) print_exactly("profile:\n  {}\n", shown.profile);
 }
 
 void require_kernel(const std::string& path, const spec::Spec& spec) {

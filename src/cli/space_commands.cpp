@@ -78,7 +78,8 @@ Json describe(const SpaceOptions& options, const spec::Spec& spec, const Binding
 }
 
 void print_text(const spec::Spec& spec, const Json& json) {
-  if (json.contains("problem")) print_out("problem {}\n", json["problem"].dump());
+  const auto values = [](const Json& bindings) { return space::bindings_from_json(nlohmann::json(bindings)); };
+  if (json.contains("problem")) print_out("problem: {}\n", space::shown_text(values(json["problem"])));
   print_out("{}, {}: {} of {} configurations are valid, constructed in {:.2f} ms\n",
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
             json["valid"].dump(), json["cartesian"].dump(), json["construct_ms"].get<double>());
@@ -87,10 +88,10 @@ void print_text(const spec::Spec& spec, const Json& json) {
     for (const auto& effect : json["constraints"])
       rows.push_back({effect["removed"].dump(), effect["tested"].dump(),
                       base::printable(effect["constraint"].get<std::string>(), 300)});
-    print_out("{}", report::render_table({"removes", "of", "constraint"}, rows));
+    print_exactly("{}", report::render_table({"removes", "of", "constraint"}, rows));
   }
   if (json.contains("samples"))
-    for (const auto& sample : json["samples"]) print_out("{}\n", sample.dump());
+    for (const auto& sample : json["samples"]) print_out("{}\n", report::config_text(spec, values(sample)));
 }
 
 int print_space(const SpaceOptions& options) {

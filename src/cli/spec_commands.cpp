@@ -49,7 +49,7 @@ int init(const InitOptions& options) {
   const init::Draft draft = draft_at(options.source, path, request);
   const std::string wrong = objection(draft.text, path);
   if (to_stdout)
-    print_out("{}", draft.text);
+    print_exactly("{}", draft.text);
   else
     system::write_output_file(path, draft.text);
   if (!wrong.empty() && draft.blanks.empty())

@@ -172,6 +172,52 @@ TEST_CASE("On a terminal a run says at once what it waits for, in the terminal's
   CHECK_FALSE(has(other.xtune({"run", other.copy_spec("[1, 2]"), "--backend", "host"}).stderr_text, "[0/2]"));
 }
 
+TEST_CASE("With a width every line for people fits, and what they copy stays whole; without one nothing is wrapped") {
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2]"), wrong = cli.write("wrong.toml", "[kernel]\nname = 1\n");
+  const std::vector<std::vector<std::string>> commands{{"run", spec, "--backend", "host"},
+                                                       {"run", spec, "--backend", "host", "--evals", "x"},
+                                                       {"run", spec, "--backend", "vulkan"},
+                                                       {"run", spec, "--backend", "hip", "--device", "7"},
+                                                       {"best", spec, "--backend", "host"},
+                                                       {"best", spec, "--backend", "host", "-D", "N=512"},
+                                                       {"why", spec, "--backend", "host", "-D", "VARIANT=9"},
+                                                       {"show", spec, "--backend", "host", "--config", "VARIANT=7"},
+                                                       {"validate", spec, "--backend", "host"},
+                                                       {"compile", spec, "--backend", "host"},
+                                                       {"space", spec, "--backend", "host", "--rows", "2"},
+                                                       {"check", spec},
+                                                       {"check", wrong},
+                                                       {"diff", spec},
+                                                       {"candidates", spec},
+                                                       {"select", spec, "--backend", "host"},
+                                                       {"devices"},
+                                                       {"store", "ls"},
+                                                       {"store", "list"},
+                                                       {"status", "nothing"},
+                                                       {"rnu"}};
+  const auto longest = [](const std::string& text) {
+    std::size_t columns = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)  // a path may be longer, on its own line
+      if (line.find_first_of(" `", line.find_first_not_of(' ')) != std::string::npos)
+        columns = std::max(columns, line.size());
+    return columns;
+  };
+  std::string plain;
+  for (const auto& words : commands) plain += cli.xtune(words).stdout_text;
+  CHECK(longest(plain) > 80);
+  cli.env.emplace_back("COLUMNS", "80");
+  for (const auto& words : commands) {
+    const CommandResult result = cli.xtune(words);
+    CAPTURE(words);
+    CAPTURE(result.stdout_text);
+    CAPTURE(result.stderr_text);
+    CHECK(longest(result.stdout_text) <= 80);
+    CHECK(longest(result.stderr_text) <= 80);
+  }
+}
+
 TEST_CASE("Colours: never into a pipe unless asked for; --color goes before NO_COLOR, and that before CLICOLOR_FORCE") {
   const std::string escape = "\x1b[", best = "\x1b[1;32mbest: VARIANT=1\x1b[0m\n";
   Cli cli;

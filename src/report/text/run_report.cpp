@@ -485,7 +485,6 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
     if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
     text += reference_text(spec, best, false) + default_text(spec, result, standings) + caveats_text(spec, best);
   }
-  if (layout.wraps_lines) text = wrapped_lines(text, layout.width);
   return layout.marks_styles ? with_styles(text) : text;
 }
 

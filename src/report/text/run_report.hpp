@@ -23,7 +23,6 @@ namespace xtune::report {
 struct TextLayout {
   std::size_t width = 80;     ///< of tables, as far as possible
   bool marks_styles = false;  ///< with the marks of base/text.hpp
-  bool wraps_lines = false;   ///< also wrap lines outside of tables: on a terminal
 };
 
 /// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,

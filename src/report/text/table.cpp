@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <sstream>
 #include <string_view>
 
 #include "base/text.hpp"
@@ -11,15 +10,39 @@
 namespace xtune::report {
 
 std::size_t columns_of(std::string_view text) {
+  const std::string shown = base::painted(text, false);
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+      std::count_if(shown.begin(), shown.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
+
+namespace {
+
+constexpr std::string_view blanks = " \t\n\v\f\r";
+
+/// Takes the next word from the text; empty: there is none.
+std::string_view next_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  std::size_t end = 0;
+  while (end < text.size() && blanks.find(text[end]) == std::string_view::npos) {
+    const std::size_t close = text[end] == '`' ? text.find('`', end + 1) : std::string_view::npos;
+    end = close == std::string_view::npos ? end + 1 : close + 1;
+  }
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end);
+  return word;
+}
+
+/// Whether a compiler, or xtune in a spec, marks a part of the line before with it.
+bool is_caret_line(std::string_view line) {
+  return line.find('^') != std::string_view::npos && line.find_first_not_of(" |^~") == std::string_view::npos;
+}
+
+}  // namespace
 
 void add_wrapped(std::string& text, std::string_view paragraph, std::size_t column, std::size_t hang, std::size_t width,
                  std::string_view line_end) {
-  std::istringstream words{std::string(paragraph)};
   bool first = true;
-  for (std::string word; words >> word; first = false) {
+  for (std::string_view word; !(word = next_word(paragraph)).empty(); first = false) {
     const std::size_t columns = columns_of(word);
     if (!first && column + 1 + columns + (line_end.size() - 1) > width) {
       text.append(line_end).append(hang, ' ');
@@ -36,17 +59,21 @@ void add_wrapped(std::string& text, std::string_view paragraph, std::size_t colu
 
 std::string wrapped_lines(const std::string& text, std::size_t width) {
   std::string wrapped;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (columns_of(line) <= width) {
-      wrapped += line + '\n';
+  const std::vector<std::string_view> lines = base::split_lines(text);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    if (columns_of(line) <= width || (i + 1 < lines.size() && is_caret_line(lines[i + 1])) || is_caret_line(line)) {
+      wrapped.append(line).append("\n");
       continue;
     }
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
     const std::size_t label = line.find(": ");
-    const bool labelled = label != std::string::npos && line.find(' ', indent) == label + 1;
-    wrapped.append(indent, ' ');
-    add_wrapped(wrapped, line, indent, labelled ? label + 2 : indent + 2, width);
+    const bool labelled = label != std::string_view::npos && line.find(' ', indent) == label + 1;
+    const std::size_t start = labelled ? std::min(line.find_first_not_of(' ', label + 1), line.size()) : indent;
+    const std::string_view opening = line.substr(0, start);
+    const std::size_t hang = columns_of(opening) + (labelled ? 0 : 2);
+    wrapped.append(opening);
+    add_wrapped(wrapped, line.substr(start), columns_of(opening), std::min(hang, width / 2), width);
   }
   return wrapped;
 }

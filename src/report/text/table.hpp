@@ -8,17 +8,18 @@
 
 namespace xtune::report {
 
-/// The width of a text in columns: its code points.
+/// The width of a text in columns: its code points, without marks of styles (base/text.hpp).
 std::size_t columns_of(std::string_view text);
 
 /// Appends the words of a paragraph and a line end. `column` is the current position in the first line; further lines
 /// begin at `hang`, and none is longer than `width`, as far as the words allow. line_end ends all lines except the
-/// last.
+/// last. `...`, which is a command to copy, is one word.
 void add_wrapped(std::string& text, std::string_view paragraph, std::size_t column, std::size_t hang, std::size_t width,
                  std::string_view line_end = "\n");
 
-/// Wraps the lines that are longer than `width`. Continuation lines are indented after the label if the line begins
-/// with one ("best: ..."), else like the line itself.
+/// Wraps the lines that are longer than `width`. Continuation lines are indented to the text after the label if the
+/// line begins with one ("best: ..."), else by two more than the line itself. A line of code whose next line has a
+/// caret below a part of it stays as it is.
 std::string wrapped_lines(const std::string& text, std::size_t width);
 
 /// Columns are as wide as their widest cell; cells that are numbers (with an optional unit) align right, the others
