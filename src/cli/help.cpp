@@ -2,6 +2,7 @@
 #include "cli/help.hpp"
 
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 #include <unistd.h>
 
 #include <cctype>
@@ -187,7 +188,16 @@ std::string parse_error_text(const CLI::App& app, const Words& words, const CLI:
                          base::did_you_mean(name, option_names(command)));
     return fmt::format("unexpected argument '{}'", base::printable(word, 80));
   }
-  return base::printable_lines(error.what());
+  if (dynamic_cast<const CLI::RequiredError*>(&error))
+    for (const CLI::Option* const option : command.get_options())
+      if (option->get_required() && option->count() == 0)
+        return fmt::format("{}{} is missing", option->get_positional() ? "" : option->get_name() + " ",
+                           option->get_type_name());
+  std::string text = base::printable_lines(error.what());
+  RE2::Replace(&text, "^(.*): At Most 1 required but received (.*)$", R"(\1: found \2 times, expected once)");
+  RE2::Replace(&text, "^(.*): 1 required (.*) missing$", R"(\1: the value \2 is missing)");
+  RE2::Replace(&text, "^(.*) excludes (.*)$", R"(\1: not together with \2)");
+  return text;
 }
 
 namespace {

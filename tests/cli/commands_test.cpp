@@ -85,6 +85,11 @@ TEST_CASE("A word that is wrong is named, with the word that was meant") {
   expect({"run", spec, "--eval", "5"}, "unknown option '--eval' (did you mean '--evals'?)");
   expect({"run", "--stor=x"}, "unknown option '--stor' (did you mean '--store'?)");
   expect({"-v"}, "unknown option '-v' (did you mean '-");
+  expect({"best"}, "SPEC is missing");
+  expect({"store", "bundle"}, "--output FILE is missing");
+  expect({"run", spec, "--evals"}, "--evals: the value N is missing");
+  expect({"run", spec, "--evals", "5", "--evals", "6"}, "--evals: found 2 times, expected once");
+  expect({"validate", spec, "--all", "--limit", "3"}, "--limit: not together with --all");
   expect({"devices", "here"}, "unexpected argument 'here'");
   expect({"run", spec, "--format", "jsno"}, "--format: 'jsno' is not one of text, json, csv (did you mean 'json'?)");
   expect({"compile", spec, "--backend", "host", "--arch", "h100"},
