@@ -61,11 +61,13 @@ std::string validation_text(const CaseView& view) {
   return "none: no reference was compared";
 }
 
+std::size_t tried(const CaseView& view) {
+  return static_cast<std::size_t>(std::ranges::count_if(view.events, &CaseEvent::counts));
+}
+
 std::string search_text(const CaseView& view) {
-  const auto tried =
-      std::count_if(view.events.begin(), view.events.end(), [](const CaseEvent& event) { return !event.of_finals; });
   if (view.shown.space_size == 0) return "";
-  return fmt::format("{} of {} valid configurations tried", tried, view.shown.space_size);
+  return fmt::format("{} of {} valid configurations tried", tried(view), view.shown.space_size);
 }
 
 std::string ties_text(const CaseView& view) {
@@ -176,7 +178,7 @@ std::string no_answer(const CaseView& view) {
   std::string text = paragraph("No configuration passed", "big none");
   text += paragraph(view.events.empty() ? "The store holds no record of this problem."
                                         : fmt::format("{} tried; none compiled, ran and gave the right result.",
-                                                      counted_text(view.events.size(), "configuration")));
+                                                      counted_text(tried(view), "configuration")));
   return text;
 }
 

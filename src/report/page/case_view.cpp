@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "base/text.hpp"
@@ -126,8 +127,14 @@ void CaseView::add_events() {
   for (const store::Record* record : records) {
     if (record->drift) continue;
     events.push_back({record, active.seconds_until(static_cast<double>(record->unix_time_ms)), merit.of(*record),
-                      !record->finals.empty(), static_cast<double>(events.size() + 1)});
+                      !record->finals.empty(), false, static_cast<double>(events.size() + 1)});
   }
+  std::set<Bindings> counted;
+  for (const bool pruned : {false, true})
+    for (CaseEvent& event : std::views::reverse(events))
+      if (const Outcome outcome = event.record->outcome;
+          (outcome == Outcome::pruned) == pruned && !(event.of_finals && outcome == Outcome::ok))
+        event.counts = counted.insert(event.record->config).second;
 }
 
 void CaseView::choose_drawn() {
@@ -198,7 +205,7 @@ std::optional<std::size_t> CaseView::level(const store::Record& record, std::siz
 
 std::size_t CaseView::ok_events() const {
   return static_cast<std::size_t>(std::count_if(events.begin(), events.end(), [](const CaseEvent& event) {
-    return event.record->outcome == Outcome::ok && !event.of_finals;
+    return event.record->outcome == Outcome::ok && event.counts;
   }));
 }
 

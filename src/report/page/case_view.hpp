@@ -92,6 +92,9 @@ struct CaseEvent {
   double seconds = 0;  ///< since the first began, without the pauses between runs
   double merit = 0;    ///< NaN: none
   bool of_finals = false;
+  /// Whether it is what came of its configuration, which counts once however often it was measured: its last verdict of
+  /// the search, or a later failure in finals; of one that was only pruned, the last time.
+  bool counts = false;
   double number = 1;  ///< in this order, from 1
   long row = -1;      ///< index in CaseView::drawn; -1: not drawn
 };

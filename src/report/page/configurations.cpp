@@ -30,9 +30,6 @@ const char* style_of(Outcome outcome) {
   return outcome == Outcome::pruned || outcome == Outcome::rejected ? "pruned" : "bad";
 }
 
-/// Finals measure configurations again that passed before: only their failures count.
-bool is_counted(const CaseEvent& event) { return !event.of_finals || event.record->outcome != Outcome::ok; }
-
 /// Messages that differ only in numbers are combined.
 std::string form_of(std::string_view message) {
   std::string form;
@@ -56,7 +53,7 @@ std::vector<MessageGroup> message_groups(const CaseView& view) {
   std::map<std::pair<Outcome, std::string>, MessageGroup> groups;
   for (const CaseEvent& event : view.events) {
     const store::Record& record = *event.record;
-    if (record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
+    if (!event.counts || record.outcome == Outcome::ok || record.outcome == Outcome::pruned) continue;
     MessageGroup& group = groups[{record.outcome, form_of(record.message)}];
     if (group.count++ == 0) group.outcome = record.outcome, group.example = &record;
   }
@@ -77,12 +74,11 @@ std::string outcome_map(const CaseView& view, const std::map<Outcome, std::size_
       {plot::PlotScale(plot::ScaleKind::linear, 0, static_cast<double>(view.events.size()) + 0.5), "evaluations", 6},
       {plot::PlotScale::categories(lanes), "", 8}, {460, 50 + 26.0 * static_cast<double>(lanes.size())});
   for (std::size_t lane = 0; lane < outcomes.size(); ++lane)
-    canvas.strokes(
-        drawn_points(
-            view, [](const CaseEvent& event) { return event.number; },
-            [&](const CaseEvent&) { return static_cast<double>(lane); },
-            [&](const CaseEvent& event) { return is_counted(event) && event.record->outcome == outcomes[lane]; }),
-        style_of(outcomes[lane]), view.limits.drawn);
+    canvas.strokes(drawn_points(
+                       view, [](const CaseEvent& event) { return event.number; },
+                       [&](const CaseEvent&) { return static_cast<double>(lane); },
+                       [&](const CaseEvent& event) { return event.counts && event.record->outcome == outcomes[lane]; }),
+                   style_of(outcomes[lane]), view.limits.drawn);
   return figure(canvas, "Outcome of each configuration in the order of the search");
 }
 
@@ -110,7 +106,7 @@ std::string outcomes_section(const CaseView& view) {
   std::map<Outcome, std::size_t> counts;
   std::size_t sum = 0;
   for (const CaseEvent& event : view.events)
-    if (is_counted(event)) ++counts[event.record->outcome], ++sum;
+    if (event.counts) ++counts[event.record->outcome], ++sum;
   using enum PageTable::Cells;
   PageTable content{"Outcomes", {{"outcome"}, {"count", right}, {"share", right}, {"meaning", wrapped}}};
   for (const auto& [outcome, meaning] : all_outcomes)
@@ -130,7 +126,7 @@ PageTable configuration_table(const CaseView& view) {
   const spec::Spec& spec = *view.shown.spec;
   const std::vector<const store::Record*>& ranked = view.shown.ranked;
   const auto failed = [](const CaseEvent& event) {
-    return event.record->outcome != Outcome::ok && event.record->outcome != Outcome::pruned;
+    return event.counts && event.record->outcome != Outcome::ok && event.record->outcome != Outcome::pruned;
   };
   const auto failures = static_cast<std::size_t>(std::count_if(view.events.begin(), view.events.end(), failed));
   PageTable content{"Configurations, best first, then those that failed", {}};

@@ -66,7 +66,7 @@ std::string pair_map(const CaseView& view) {
   double best = NAN, worst = NAN;
   for (const CaseEvent& event : view.events) {
     const auto x = view.level(*event.record, first), y = view.level(*event.record, second);
-    if (!x || !y || event.of_finals) continue;
+    if (!x || !y || !event.counts) continue;
     PairCell& cell = cells[{*x, *y}];
     ++cell.tried;
     if (event.record->outcome != Outcome::ok || !std::isfinite(event.merit)) continue;
@@ -117,7 +117,7 @@ std::vector<ValueGroup> groups_of(const CaseView& view, std::size_t parameter) {
   }
   for (const CaseEvent& event : view.events) {
     const auto at = view.level(*event.record, parameter);
-    if (!at || event.of_finals) continue;
+    if (!at || !event.counts) continue;
     ValueGroup& group = groups[*at * count / values.size()];
     ++group.tried;
     if (event.record->outcome == Outcome::ok && std::isfinite(event.merit)) group.merits.push_back(event.merit);

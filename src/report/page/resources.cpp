@@ -16,7 +16,7 @@ namespace xtune::report {
 namespace {
 
 bool is_measured_in_full(const CaseEvent& event) {
-  return event.record->outcome == Outcome::ok && std::isfinite(event.merit) && !event.of_finals;
+  return event.record->outcome == Outcome::ok && std::isfinite(event.merit) && event.counts;
 }
 
 /// Of the best configuration, if it launches several kernels; else empty.

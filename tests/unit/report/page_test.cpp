@@ -228,7 +228,7 @@ TEST_CASE("Outcomes are counted, and each kind of failure has a message") {
   std::vector<Record> records = small_run();
   records.push_back(page_record(9, 32, 1, 0, Outcome::crashed));
   const std::string body = body_of(page_of(records));
-  CHECK(has(body, "<th scope=\"row\">crashed</th><td class=\"r\">2</td><td class=\"r\">22.2 %</td>"));
+  CHECK(has(body, "<th scope=\"row\">crashed</th><td class=\"r\">2</td><td class=\"r\">25.0 %</td>"));
   // Messages that differ by their numbers only are one.
   CHECK(has(body, "<th scope=\"row\">crashed</th><td class=\"r\">2</td><td class=\"w\">crashed of block 256</td>"));
   CHECK(has(body, "<th scope=\"row\">wrong_result</th><td class=\"r\">1</td><td class=\"w\">wrong_result of block 64"));
@@ -454,6 +454,14 @@ TEST_CASE("The report of a run says how much was tried, and what ended it") {
   CHECK(has(body, "times the time of the best (BLOCK=64)</dd>"));
   CHECK(has(body, "The run was interrupted before its search ended."));
   CHECK_FALSE(has(body, "sanitizers"));
+  // A configuration counts once, however often it was measured, and however it ended before.
+  result.records.push_back(page_record(30, 256, 1, 0.4));
+  result.records.push_back(page_record(31, 32, 1, 0.5, Outcome::pruned));
+  result.space_size = 8;
+  const std::string again = body_of(report_page(data_of({report_case_of(page_spec(), result)})));
+  CHECK(has(again, "8 of 8 valid configurations tried"));
+  CHECK(has(again, "<th scope=\"row\">ok</th><td class=\"r\">6</td><td class=\"r\">75.0 %</td>"));
+  CHECK_FALSE(has(again, "<th scope=\"row\">pruned"));
   result.records[0].key_parts.emplace_back("sanitize", "true");
   CHECK(has(report_page(data_of({report_case_of(page_spec(), result)})), "Built with sanitizers"));
 }
