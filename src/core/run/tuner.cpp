@@ -347,7 +347,7 @@ Progress Tuning::progress() {
   progress.compiling = compiles.trials();
   progress.waiting = benches.waiting();
   progress.elapsed_s = stops_.elapsed_s();
-  progress.finals = finals.begun();
+  progress.finals = holds_finals() && finals.begun();
   progress.best = results.shown_best();
   if (const auto& config = results.result().default_config) progress.default_config = &*config;
   return progress;
