@@ -400,6 +400,9 @@ bool OutcomeHandler::serve(const SearchPath::Proposal& proposal) {
   const auto take = [&](const store::KeyDigest& key) { return (answer = run_.stored.take(key, config)).has_value(); };
   if (!run_.any_key(config, take)) return false;
   results_.count_stored(answer->from_peers);
+  // The run's answer compares the default configuration with the best one.
+  if (answer->row.config && proposal.index == run_.suggested.default_index)
+    if (auto whole = read_row(answer->row, run_.observer)) answer->whole = std::move(whole), answer->row = {};
   if (answer->row.config) {
     handle(proposal, answer->row);
     if (answer->whole) run_.observer.on_record(*answer->whole, "", true);

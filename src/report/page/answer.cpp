@@ -164,7 +164,7 @@ std::string default_text(const ReportCase& shown) {
   if (!shown.default_config) return "";
   std::vector<const store::Record*> records;
   for (const store::Record& record : *shown.records) records.push_back(&record);
-  return default_sentence(*shown.spec, latest_record(records, *shown.default_config), *shown.standings);
+  return default_sentence(*shown.spec, record_of(*shown.default_config, *shown.standings, records), *shown.standings);
 }
 
 std::string match_text(const ReportCase& shown) {

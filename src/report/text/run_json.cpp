@@ -131,8 +131,9 @@ Json measured_json(const spec::Spec& spec, const store::Record& record) {
 
 namespace {
 
-Json default_json(const spec::Spec& spec, const run::TuneResult& result) {
-  const store::Record* const found = default_record(result);
+Json default_json(const spec::Spec& spec, const run::TuneResult& result, const store::Standings& standings) {
+  const store::Record* const found =
+      result.default_config ? record_of(*result.default_config, standings, result.all()) : nullptr;
   if (!found) return nullptr;
   if (found->outcome == Outcome::ok) return measured_json(spec, *found);
   Json json{{"config", bindings_json(found->config)}, {"outcome", to_string(found->outcome)}};
@@ -168,7 +169,7 @@ Json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t
                         {"slowdown", result.slowdown},
                         {"drift", finals->drift()}};
   }
-  json["default"] = default_json(spec, result);
+  json["default"] = default_json(spec, result, standings);
   json["top"] = Json::array();
   if (spec.objective.goals.size() == 2) {
     json["pareto"] = Json::array();

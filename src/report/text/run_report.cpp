@@ -224,14 +224,13 @@ bool is_advised(const run::TuneResult& result, const store::Record& best) {
   });
 }
 
-const store::Record* default_record(const run::TuneResult& result) {
-  return result.default_config ? latest_record(result.all(), *result.default_config) : nullptr;
-}
-
-const store::Record* latest_record(const std::vector<const store::Record*>& records, const Bindings& config) {
+const store::Record* record_of(const Bindings& config, const store::Standings& standings,
+                               const std::vector<const store::Record*>& records) {
   const store::Record* found = nullptr;
   for (const store::Record* record : records)
     if (record->config == config && !record->drift) found = record;
+  for (const store::Record* record : standings.order())
+    if (record->config == config) return record;
   return found;
 }
 
@@ -410,7 +409,9 @@ std::string reference_text(const spec::Spec& spec, const store::Record& best, bo
 
 /// The default configuration, if this run tried it, compared with the best one.
 std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const store::Standings& standings) {
-  const std::string sentence = default_sentence(spec, default_record(result), standings);
+  if (!result.default_config) return {};
+  const store::Record* const found = record_of(*result.default_config, standings, result.all());
+  const std::string sentence = default_sentence(spec, found, standings);
   return sentence.empty() ? "" : "      default: " + sentence + "\n";
 }
 

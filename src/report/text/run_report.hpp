@@ -64,10 +64,10 @@ std::optional<store::FinalsResult> finals_behind(const run::TuneResult& result, 
                                                  const store::Criterion& criterion);
 /// Whether the advisor proposed the configuration of this record; records of finals do not say so themselves.
 bool is_advised(const run::TuneResult& result, const store::Record& best);
-/// The record of the default configuration among the results; null: it was not tried. Points into the result.
-const store::Record* default_record(const run::TuneResult& result);
-/// The last record of a configuration: that of finals, if there is one and it comes last. Null: there is none.
-const store::Record* latest_record(const std::vector<const store::Record*>& records, const Bindings& config);
+/// What came of a configuration: the record that is ranked, else the last one. Null: there is none. standings: of the
+/// records.
+const store::Record* record_of(const Bindings& config, const store::Standings& standings,
+                               const std::vector<const store::Record*>& records);
 
 /// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",
 /// "from_store"}; best is null if nothing passed, default if it was not tried, finals if none were held; top lists the

@@ -342,7 +342,24 @@ TEST_CASE("A table fits its reader's columns") {
   CHECK(render_fitted(table, 80) == "#  problem  message\n-  -------  -------\n1  N=1\n2  N=2      failed\n");
 }
 
-TEST_CASE("Lines are wrapped under their words") {
+TEST_CASE("The default configuration has the time of its row in the table") {
+  TuneResult result = result_of({record_of(1, 2.0), record_of(2, 3.0)});
+  // It was measured once more, on a busy machine: the first time counts.
+  result.further.push_back(record_of(2, 9.0));
+  result.further.back().tainted = {"the CPUs were busy"};
+  result.further.back().unix_time_ms = 1;
+  result.default_config = result.records[1].config;
+  const std::string text = run_text(spec_with(""), result, 10);
+  CHECK(has(text, "2  3.00 ms    1.500"));
+  CHECK(has(text, "default: 3.00 ms, 1.5 times the time of the best"));
+  CHECK(run_json(spec_with(""), result, 10)["default"]["time_ms"] == 3.0);
+}
+
+TEST_CASE("Lines are wrapped under their words; commands and marked code stay whole") {
+  CHECK(wrapped_lines("config:   TILE=16 PAD=1\n", 18) == "config:   TILE=16\n         PAD=1\n");
+  CHECK(wrapped_lines("  try `xtune run a.toml`, or not\n", 20) == "  try\n    `xtune run a.toml`,\n    or not\n");
+  CHECK(wrapped_lines("x: it is wrong, all of it:\n  int a = b + c + d + e;\n          ^\n", 16) ==
+        "x: it is wrong,\n   all of it:\n  int a = b + c + d + e;\n          ^\n");
   CHECK(wrapped_lines("short\nbest: TILE=16 PAD=1 UNROLL=4\n      1.00 ms, and 2.00 ms\n", 16) ==
         "short\nbest: TILE=16\n      PAD=1\n      UNROLL=4\n      1.00 ms,\n        and 2.00\n        ms\n");
 }

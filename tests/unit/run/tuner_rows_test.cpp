@@ -74,6 +74,18 @@ TEST_CASE("Of stored results only the best and what ties with them are among the
   REQUIRE(t.observer.last.best);
 }
 
+TEST_CASE("The default configuration is read however slow it is: the answer compares it with the best") {
+  Rows t;
+  t.bench.respond = [](const BenchJob& job) { return measured(40.0 - static_cast<double>(a_of(job))); };
+  t.run();
+  const TuneResult rows = t.run_from_rows(1);
+  CHECK(best_a(rows) == 20);
+  CHECK(rows.default_config == Bindings{{"A", std::int64_t{1}}});
+  CHECK(rows.counts.at(Outcome::ok) == 20);
+  CHECK(std::any_of(rows.records.begin(), rows.records.end(),
+                    [&](const Record& record) { return record.config == rows.default_config; }));
+}
+
 TEST_CASE("What is measured now and what is stored rank together") {
   Rows t;
   t.parameters = "A = { min = 4, max = 20 }\n";
