@@ -30,7 +30,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 # The host backend compiles kernels with g++ or clang++. `import kbench` and most formats of `store export` run python3.
 # Nothing else is needed without a GPU.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++ | clang, python3-yaml")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libamdhip64-5, libhiprtc-builtins5, libtrilinos-kokkos-dev, clang-19, lld-19, libllvm19, rocm-device-libs")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libamdhip64-5, libhiprtc-builtins5, libtrilinos-kokkos-dev, clang-19, lld-19, libllvm19, libdw1, rocm-device-libs")
 # Debian's policy: directories 0755, regardless of the umask of the build.
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
                                                 WORLD_READ WORLD_EXECUTE)

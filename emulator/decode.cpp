@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "emulator/disassembler.hpp"
 #include "emulator/parse.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -60,6 +62,8 @@ Code decode(const Image& image, const std::string& arch, int wave_size) {
   const Disassembler disassembler(arch, wave_size);
   Code code;
   code.base = reinterpret_cast<std::uint64_t>(image.text());
+  code.offset = code.base - reinterpret_cast<std::uint64_t>(image.base());
+  code.lines = image.lines();
   code.number.assign(image.text_bytes() / 4, -1);
   std::vector<std::size_t> sizes;
   for (std::size_t done = 0; done + 4 <= image.text_bytes();) {
@@ -82,6 +86,27 @@ Code decode(const Image& image, const std::string& arch, int wave_size) {
   }
   for (std::size_t i = 0; i < code.instruction.size(); ++i) set_target(code.instruction[i], code, sizes[i]);
   return code;
+}
+
+std::string listing(std::string_view code_object, const std::string& arch, const std::string& kernel) {
+  const Image image(gpu::unbundle(code_object, arch));
+  const auto descriptor = image.kernels().find(kernel);
+  const auto function = image.functions().find(kernel);
+  if (descriptor == image.kernels().end() || function == image.functions().end())
+    throw Error(ErrorKind::invalid_argument, fmt::format("the code object has no kernel '{}'", kernel));
+  const Code code = decode(image, arch.substr(0, arch.find(':')), descriptor->second.wave_size());
+  const auto begin = reinterpret_cast<std::uint64_t>(function->second.address);
+  std::string text = kernel + ":\n", last_line;
+  for (const Instruction& in : code.instruction) {
+    if (in.address < begin || in.address - begin >= function->second.bytes) continue;
+    const std::string line = code.line_of(in);
+    if (line != std::exchange(last_line, line) && !line.empty()) text += fmt::format("; {}\n", line);
+    text += fmt::format("{:6x}:\t{}", in.address - begin, in.text);
+    if (in.target >= 0)
+      text += fmt::format("  ; to {:x}", code.instruction[static_cast<unsigned>(in.target)].address - begin);
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace xtune::emulator

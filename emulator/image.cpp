@@ -49,7 +49,7 @@ std::string_view text_at(std::string_view bytes, std::uint64_t offset) {
 
 }  // namespace
 
-Image::Image(std::string_view bytes) {
+Image::Image(std::string_view bytes) : lines_(std::make_shared<const SourceLines>(bytes)) {
   if (!gpu::is_whole(bytes) || !bytes.starts_with(std::string_view(ELFMAG, SELFMAG)))
     damaged("it is not an ELF file, or is truncated");
   map_segments(bytes);
@@ -112,9 +112,9 @@ void Image::read_symbols(std::string_view bytes) {
       const std::string name(text_at(bytes, sections[section.sh_link].sh_offset + symbol.st_name));
       if (name.ends_with(".kd"))
         add_kernel(bytes, name.substr(0, name.size() - 3), symbol.st_value);
-      else if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_value <= bytes_ &&
-               symbol.st_size <= bytes_ - symbol.st_value)
-        variables_[name] = {base_ + symbol.st_value, symbol.st_size};
+      else if (symbol.st_value <= bytes_ && symbol.st_size <= bytes_ - symbol.st_value)
+        for (const auto& [type, named] : {std::pair(STT_OBJECT, &variables_), std::pair(STT_FUNC, &functions_)})
+          if (ELF64_ST_TYPE(symbol.st_info) == type) (*named)[name] = {base_ + symbol.st_value, symbol.st_size};
     }
   }
 }

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/gpu/code_object.hpp"
+#include "emulator/source_lines.hpp"
 
 namespace xtune::emulator {
 
@@ -23,7 +25,7 @@ struct KernelDescriptor {
   int wave_size() const { return properties >> 10 & 1 ? 32 : 64; }
 };
 
-/// A variable of a code object that others may find by its name.
+/// A variable or function of a code object that others may find by its name.
 struct Variable {
   std::byte* address = nullptr;
   std::size_t bytes = 0;
@@ -36,9 +38,12 @@ class Image {
 
   const std::map<std::string, KernelDescriptor>& kernels() const noexcept { return kernels_; }
   const std::map<std::string, Variable>& variables() const noexcept { return variables_; }
+  /// Kernels and what else of the code has a name.
+  const std::map<std::string, Variable>& functions() const noexcept { return functions_; }
   /// The instructions.
   const std::byte* text() const noexcept { return base_ + text_offset_; }
   std::size_t text_bytes() const noexcept { return text_bytes_; }
+  const std::shared_ptr<const SourceLines>& lines() const noexcept { return lines_; }
   /// All segments, as an allocation.
   std::byte* base() const noexcept { return base_; }
   std::size_t bytes() const noexcept { return bytes_; }
@@ -53,7 +58,8 @@ class Image {
   std::byte* base_ = nullptr;  // aligned to a page, in storage_
   std::size_t bytes_ = 0, text_offset_ = 0, text_bytes_ = 0;
   std::map<std::string, KernelDescriptor> kernels_;
-  std::map<std::string, Variable> variables_;
+  std::map<std::string, Variable> variables_, functions_;
+  std::shared_ptr<const SourceLines> lines_;
 };
 
 }  // namespace xtune::emulator

@@ -16,6 +16,7 @@
 #include "emulator/lds_history.hpp"
 #include "emulator/memory.hpp"
 #include "emulator/report.hpp"
+#include "emulator/source_lines.hpp"
 
 namespace xtune::emulator {
 
@@ -105,7 +106,7 @@ struct Wave {
   std::uint64_t exec() const {
     return (scalar[scalar_register::exec] | std::uint64_t{scalar[scalar_register::exec + 1]} << 32) & all_lanes();
   }
-  /// "kernel 'k', 's_nop 0' at offset 0x4 of its code, workgroup 0,0,0, wave 0"
+  /// "kernel 'k', 's_nop 0' at offset 0x4 of its code (k.hip:12), workgroup 0,0,0, wave 0"
   std::string place() const;
   /// Throws Fault. lane: -1 if none is to blame.
   [[noreturn]] void fault(FaultKind kind, const std::string& what, int lane = -1) const;
@@ -116,7 +117,9 @@ struct Code {
   std::vector<Instruction> instruction;
   std::vector<std::int32_t> number;  ///< of the instruction at each 4 bytes of the text; -1: none begins there
   std::uint64_t base = 0;            ///< address of the first
-  int vector_rows = 0;               ///< registers that the code names
+  std::uint64_t offset = 0;          ///< its address in the code object
+  std::shared_ptr<const SourceLines> lines;
+  int vector_rows = 0;  ///< registers that the code names
 
   std::int32_t at(std::uint64_t address) const {
     const std::uint64_t word = (address - base) / 4;
@@ -129,6 +132,10 @@ std::uint64_t clock_of(const Wave& wave);
 
 struct Workgroup {
   const Code* code = nullptr;
+  /// "k.hip:12", as SourceLines::at().
+  std::string line_of(const Instruction& in) const { return lines ? lines->at(in.address - base + offset) : ""; }
+  /// "'s_nop 0' at offset 0x4 of its code (k.hip:12)"
+  std::string place(const Instruction& in) const;
   const std::string* kernel = nullptr;
   Memory* memory = nullptr;
   Report* report = nullptr;

@@ -1,6 +1,7 @@
 #include "emulator/workgroup.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -154,13 +155,18 @@ void Wave::fault(FaultKind kind, const std::string& what, int lane) const {
 }
 
 std::string Wave::place() const {
-  return fmt::format("kernel '{}', '{}' at offset {:#x} of its code, workgroup {},{},{}, wave {}", *group->kernel,
-                     current->text, current->address - group->code->base, group->block[0], group->block[1],
-                     group->block[2], number);
+  return fmt::format("kernel '{}', {}, workgroup {}, wave {}", *group->kernel, group->code->place(*current),
+                     fmt::join(group->block, ","), number);
 }
 
 void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Workgroup& group) {
   const Launch& launch = *state.launch;
+std::string Code::place(const Instruction& in) const {
+  const std::string line = line_of(in);
+  return fmt::format("'{}' at offset {:#x} of its code{}", in.text, in.address - base,
+                     line.empty() ? "" : fmt::format(" ({})", line));
+}
+
   group.code = state.code;
   group.kernel = &launch.kernel;
   group.memory = &state.memory;

@@ -8,6 +8,7 @@
 
 #include "backends/gpu/code_object.hpp"
 #include "emulator/hip/emulated_gpu.hpp"
+#include "emulator/decode.hpp"
 #include "emulator/hip/parallel_launch.hpp"
 #include "emulator/hip/prepared_launch.hpp"
 #include "emulator/hip/runtime_state.hpp"
@@ -156,6 +157,16 @@ hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
 
 hipError_t hipModuleUnload(hipModule_t handle) {
   return answer([&](RuntimeState& state) {
+/// The instructions of a kernel, or what is wrong. Not HIP's: for `xtune show --isa`.
+bool xtune_list_instructions(const char* image, std::size_t bytes, const char* arch, const char* kernel,
+                             void (*take)(void* context, const char* text), void* context) try {
+  take(context, listing({image, bytes}, arch, kernel).c_str());
+  return true;
+} catch (const std::exception& error) {
+  take(context, error.what());
+  return false;
+}
+
     const EmulatedModule* const module = module_of(state, handle);
     if (!module) return hipErrorInvalidHandle;
     for (const Variable& one : module->variables) state.memory.remove_variables(one.address, one.address + one.bytes);

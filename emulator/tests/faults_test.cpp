@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "emulator/fault.hpp"
+#include "emulator/decode.hpp"
 #include "emulator/tests/snippet.hpp"
 #include "support/text.hpp"
 
+#include "system/dynamic_library.hpp"
 using namespace xtune::test;
 namespace emulator = xtune::emulator;
 using emulator::FaultKind;
@@ -296,6 +298,39 @@ TEST_CASE("Halves of registers that LLVM does not print are never taken for othe
   try {
     const std::vector<Words> results = run_snippet(program, "halves", "gfx1100", inputs);
     for (std::size_t lane = 0; lane < 32; ++lane) CHECK(results[lane][0] == ((inputs[lane][0] & 0xffff) ^ 5) << 16);
+TEST_CASE("A fault names the line of the source, and where its function was inlined, if the code object has lines") {
+  if (!can_emulate()) return;
+  try {
+    static_cast<void>(xtune::system::DynamicLibrary::open({"libdw.so.1"}));
+  } catch (const xtune::Error& error) {
+    MESSAGE("skipped: " << error.what());
+    return;
+  }
+  const std::string source =
+      "#line 1 \"folder/k.hip\"\n"
+      "static __device__ void put(int* y, int i) {\n"
+      "  y[i + 10000000] = i;\n"
+      "}\n"
+      "extern \"C\" __global__ void wrong(int* y) {\n"
+      "  put(y, thread_x);\n}\n";
+  std::vector<int> y(64);
+  emulator::Launch launch;
+  launch.kernel = "wrong";
+  for (const bool lines : {false, true}) {
+    const std::string image = compile_hip(source, "gfx942", {lines ? "-gline-tables-only" : "-g0"});
+    const std::string place =
+        lines ? " of its code (k.hip:2, inlined at k.hip:5), workgroup" : " of its code, workgroup";
+    CHECK_THROWS_WITH_AS(run(emulator::Program::load(image, "gfx942"), launch, Arguments().add(y)),
+                         doctest::Contains(place.c_str()), emulator::Fault);
+    const std::string listed = emulator::listing(image, "gfx942", "wrong");
+    CHECK_MESSAGE(listed.starts_with("wrong:\n"), listed);
+    CHECK_MESSAGE(has(listed, ":\ts_endpgm\n"), listed);
+    CHECK_MESSAGE(has(listed, "; k.hip:2, inlined at k.hip:5\n") == lines, listed);
+  }
+  CHECK_THROWS_WITH_AS(emulator::listing(compile_hip(source, "gfx942"), "gfx942", "other"),
+                       doctest::Contains("no kernel 'other'"), xtune::Error);
+}
+
   } catch (const emulator::Fault& fault) {
     CHECK(fault.fault_kind() == FaultKind::unknown_instruction);
     CHECK(has(fault.what(), "halves of registers that this LLVM does not print"));

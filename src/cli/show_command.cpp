@@ -12,10 +12,12 @@
 #include "core/run/compile_sweep.hpp"
 #include "report/text/run_report.hpp"
 #include "system/chosen_store.hpp"
+#include "system/dynamic_library.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
 #include "worker/ipc/services.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune::cli {
 
@@ -30,29 +32,22 @@ struct Tool {
 };
 
 /// A directory of a toolkit that a variable names, or its usual place.
-std::vector<std::string> toolkit_folders(std::initializer_list<const char*> variables, const char* usual,
-                                         const char* below) {
-  std::vector<std::string> folders;
-  for (const char* variable : variables)
-    if (const char* const root = std::getenv(variable); root && *root) folders.push_back(std::string(root) + below);
-  folders.push_back(std::string(usual) + below);
-  return folders;
+std::string toolkit_folder(const char* variable, const char* usual, const char* below) {
+  const char* const root = std::getenv(variable);
+  return std::string(root && *root ? root : usual) + below;
 }
 
 std::vector<Tool> tools_for(const build::Artifact& artifact) {
   std::vector<std::string> symbols;
   for (const build::KernelEntry& entry : build::all_entries(artifact)) symbols.push_back(entry.symbol);
   if (artifact.format == "cubin") {
-    const auto folders = toolkit_folders({"CUDA_HOME", "CUDA_PATH"}, "/usr/local/cuda", "/bin");
+    const std::vector<std::string> folders{toolkit_folder("CUDA_HOME", "/usr/local/cuda", "/bin"),
+                                           toolkit_folder("CUDA_PATH", "/usr/local/cuda", "/bin")};
     return {{"nvdisasm", {"--print-code"}, folders}, {"cuobjdump", {"--dump-sass"}, folders}};
   }
   if (artifact.format == "hsaco") {
-    const auto folders = toolkit_folders({"ROCM_PATH"}, "/opt/rocm", "/llvm/bin");
     const std::string only = fmt::format("--disassemble-symbols={}", fmt::join(symbols, ","));
-    std::vector<Tool> tools;
-    for (const char* version : {"", "-19", "-18", "-17", "-16", "-15", "-14"})
-      tools.push_back({std::string("llvm-objdump") + version, {"--no-show-raw-insn", only}, folders});
-    return tools;
+    return {{"llvm-objdump", {"--no-show-raw-insn", only}, {toolkit_folder("ROCM_PATH", "/opt/rocm", "/llvm/bin")}}};
   }
   return {{"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble=" + symbols.front()}, {}},
           {"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble", "--section=.text"}, {}}};
@@ -71,11 +66,31 @@ bool has_instructions(const std::string& text) {
          text.find(">:\n") != std::string::npos;
 }
 
-/// The kernel's instructions: SASS by nvdisasm or cuobjdump, AMD's by llvm-objdump, a CPU's by objdump. image: the
-/// artifact's file. Tries the programs in their order. Throws Error(unavailable) that names the programs, where none of
-/// them is here or reads the file.
+/// AMD's instructions, by the emulator's library, which opens LLVM. Throws Error where one of them is missing.
+std::string listed_by_emulator(const build::Artifact& artifact) {
+  auto library = system::DynamicLibrary::open({worker::installed_emulator().string()});
+  library.keep_resident();
+  bool (*list)(const char* image, std::size_t bytes, const char* arch, const char* kernel,
+               void (*take)(void* context, const char* text), void* context) = nullptr;
+  library.get("xtune_list_instructions", list);
+  std::string text;
+  const auto take = [](void* context, const char* part) { *static_cast<std::string*>(context) += part; };
+  for (const build::KernelEntry& entry : build::all_entries(artifact))
+    if (!list(artifact.image.data(), artifact.image.size(), artifact.arch.c_str(), entry.symbol.c_str(), take, &text))
+      throw Error(ErrorKind::unavailable, text);
+  return text;
+}
+
+/// The kernel's instructions: SASS by nvdisasm or cuobjdump, AMD's by the emulator or llvm-objdump, a CPU's by objdump.
+/// image: the artifact's file. Throws Error(unavailable) that says why none of them reads it.
 std::string disassemble(const build::Artifact& artifact, const fs::path& image) {
   std::vector<std::string> names, complaints;
+  if (artifact.format == "hsaco") try {
+      return listed_by_emulator(artifact);
+    } catch (const Error& error) {
+      complaints.emplace_back(error.what());
+    }
+  const std::size_t before = complaints.size();
   for (const Tool& tool : tools_for(artifact)) {
     if (names.empty() || names.back() != tool.name) names.push_back(tool.name);
     const std::string path = path_of(tool);
@@ -90,12 +105,10 @@ std::string disassemble(const build::Artifact& artifact, const fs::path& image) 
     complaints.push_back(result.ok() ? tool.name + " finds no code of the kernel"
                                      : tool.name + ": " + base::first_line(result.stderr_text));
   }
-  if (!complaints.empty())
-    throw Error(ErrorKind::unavailable,
-                fmt::format("--isa: {} cannot be read ({})", image.string(), fmt::join(complaints, "; ")));
+  if (complaints.size() == before)
+    complaints.push_back(fmt::format("{} is not in PATH: install it", fmt::join(names, " or ")));
   throw Error(ErrorKind::unavailable,
-              fmt::format("--isa needs one of {}, and none is in PATH; the compiled kernel is {}",
-                          fmt::join(names, ", "), image.string()));
+              fmt::format("--isa: {} cannot be read ({})", image.string(), fmt::join(complaints, "; ")));
 }
 
 struct ShowOptions {
@@ -434,8 +447,7 @@ void add_show_command(CLI::App& app, Context& context) {
             "Show the store's best configuration; the default where --config, -D and --filter leave several")
       ->excludes("--config");
   output.flag("--ptx", options.ptx, "Print PTX in place of the source");
-  output.flag("--isa", options.isa, "Print the instructions in place of the source, by a disassembler")
-      ->excludes("--ptx");
+  output.flag("--isa", options.isa, "Print the instructions in place of the source")->excludes("--ptx");
   output.flag("--no-source", options.no_source, "Print no code")->excludes("--ptx")->excludes("--isa");
   add_common_options(command, options.common);
   add_store_option(command, options.common.store);

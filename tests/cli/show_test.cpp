@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "cli/cli.hpp"
+#include "support/emulated_gpu.hpp"
 #include "system/shell_words.hpp"
 
 using namespace xtune::system;
@@ -98,6 +99,26 @@ TEST_CASE("instructions come from a disassembler") {
   const CommandResult broken = cli.xtune(words);
   CHECK(broken.exit_code == 4);
   CHECK(has(broken.stderr_text, "cannot be read (objdump: broken"));
+}
+
+TEST_CASE("instructions of AMD GPUs come from the emulator's library, which opens LLVM") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  Cli cli;
+  const std::vector<std::string> words{"show",     scale_spec(cli),     "--arch", "gfx942", "--compiler", "clang",
+                                       "--config", "BLOCK=64,UNROLL=2", "--isa"};
+  fs::create_directories(cli.path("bin"));
+  cli.write("bin/llvm-objdump", "#!/bin/sh\nexit 1\n");
+  fs::permissions(cli.path("bin/llvm-objdump"), fs::perms::owner_all);
+  cli.env.emplace_back("PATH", cli.path("bin") + ":" + std::getenv("PATH"));
+  const CommandResult isa = cli.xtune(words);
+  CHECK_MESSAGE(isa.exit_code == 0, isa.stderr_text);
+  CHECK_MESSAGE(isa.stdout_text.find("scale:\n     0:\t") == 0, isa.stdout_text);
+  CHECK(has(isa.stdout_text, ":\ts_endpgm\n"));
+  cli.env.emplace_back("XTUNE_LLVM_LIBRARY", cli.path("none"));
+  const CommandResult broken = cli.xtune(words);
+  CHECK(broken.exit_code == 4);
+  CHECK_MESSAGE(has(broken.stderr_text, "cannot be read (XTUNE_LLVM_LIBRARY=" + cli.path("none")), broken.stderr_text);
+  CHECK(has(broken.stderr_text, "; llvm-objdump: "));
 }
 
 TEST_CASE("PTX comes from NVRTC, for the virtual architecture" * doctest::description("needs NVRTC")) {

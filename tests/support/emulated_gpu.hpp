@@ -21,6 +21,9 @@ inline std::string emulator_library() {
 #endif
 }
 
+/// Whether faults name lines of the source here.
+inline bool has_source_lines() { return dlopen("libdw.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr; }
+
 /// Whether kernels can be compiled and executed for emulated GPUs here; prints a line if not.
 inline bool can_emulate_gpus() {
   static const bool possible = [] {

@@ -66,6 +66,7 @@ build::CompileRequest CandidateResolver::State::request(const space::Config& con
   for (std::size_t i = 0; i < defines.size(); ++i)
     result.defines.emplace_back(spec.kernel.defines[i].first, expanded(defines[i], config));
   result.arch = arch;
+  if (device::is_emulated(device)) result.options.emplace_back("-gline-tables-only");  // faults name the line
   result.sanitize = sanitize;
   return result;
 }

@@ -327,7 +327,19 @@ std::filesystem::path& chosen() {
 
 constexpr const char* library_variable = "XTUNE_HIP_LIBRARY";
 
-/// Beside the program, as it was installed or built. Throws Error(unavailable).
+}  // namespace
+
+std::filesystem::path worker_program() {
+  const std::lock_guard lock(mutex);
+  return chosen().empty() ? system::own_executable() : chosen();
+}
+
+void set_worker_program(const std::filesystem::path& program) {
+  const std::lock_guard lock(mutex);
+  chosen() = program;
+}
+
+/// Beside the program, as it was installed or built.
 std::filesystem::path installed_emulator() {
   const std::filesystem::path beside =
       (worker_program().parent_path() / XTUNE_EMULATOR_FROM_PROGRAM).lexically_normal();
@@ -346,18 +358,6 @@ std::filesystem::path installed_emulator() {
                   : fmt::format("the emulator of AMD GPUs is not installed: there is no {}. Install xtune's component "
                                 "'emulator' (docs/emulator.md), or name its library by {}",
                                 beside.string(), library_variable));
-}
-
-}  // namespace
-
-std::filesystem::path worker_program() {
-  const std::lock_guard lock(mutex);
-  return chosen().empty() ? system::own_executable() : chosen();
-}
-
-void set_worker_program(const std::filesystem::path& program) {
-  const std::lock_guard lock(mutex);
-  chosen() = program;
 }
 
 bool needs_emulator(const std::string& arch) {

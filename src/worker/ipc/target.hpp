@@ -61,6 +61,9 @@ void set_worker_program(const std::filesystem::path& program);
 /// Whether the hip backend needs the emulator for this architecture ("gfx942"): it is AMD's, and no device here has it.
 bool needs_emulator(const std::string& arch);
 
+/// The emulator's library. Throws Error(unavailable) with the place where it was searched, if it is not installed.
+std::filesystem::path installed_emulator();
+
 /// From now on, the hip backend of this process and of the processes that it starts has an emulated GPU of this
 /// architecture. Sets XTUNE_EMULATED_ARCH, and XTUNE_HIP_LIBRARY unless the user did. Throws Error(unavailable), with
 /// the place where it was searched, if the emulator is not installed. Not thread-safe.
