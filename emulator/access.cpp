@@ -44,8 +44,11 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
                lane);
   if (group.check_lds) {
     const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)] + 1;
-    const auto mistake = group.history.access({wave.number, lane, number, address, bytes, use}, group.lds.data());
-    if (mistake && mistake->after_update) {
+    const LdsAccess access{wave.number, lane, number, address, bytes, use};
+    const auto mistake = group.history.access(access, group.lds.data());
+    if (use == Use::read && (mistake ? mistake->unwritten : !group.unwritten_reads.empty())) {
+      read_undefined(wave, access, mistake ? mistake->words : "");
+    } else if (mistake && mistake->after_update) {
       // A loop that polls would fill the memory.
       if (wave.unordered_reads.size() == 1024) check_unordered_reads(wave);
       wave.unordered_reads.push_back({wave.current, address, bytes, lane, mistake->words});

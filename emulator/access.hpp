@@ -40,7 +40,7 @@ Operand target_of(const Instruction& in) {
 
 /// A value that memory has in `T`, for the register whose word was `old`.
 template <class T, Extension E>
-std::uint32_t word_from(T value, std::uint32_t old) {
+constexpr std::uint32_t word_from(T value, std::uint32_t old) {
   if constexpr (E == Extension::half_low)
     return (old & 0xffff0000u) | static_cast<std::uint16_t>(value);
   else if constexpr (E == Extension::half_high)
@@ -96,9 +96,13 @@ void store_words(std::byte* to, const std::uint32_t* words) {
 template <class T, int Words, Extension E, class Place>
 void load_lanes(Wave& wave, const Operand& to, const Place& place) {
   const std::uint64_t exec = wave.exec();
+  constexpr std::uint32_t kept = word_from<std::uint16_t, E>(0, ~0u);
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
     const std::byte* const from = place(lane, sizeof(T) * Words);
+    for (int i = 0; i < Words && wave.undefined.last != 0; ++i)
+      load_undefined(wave, to.index + i, lane, from ? from + sizeof(T) * static_cast<unsigned>(i) : from, sizeof(T),
+                     kept);
     if constexpr (sizeof(T) == 4) {
       std::uint32_t words[Words] = {};
       if (from != nullptr) load_words<Words>(from, words);
@@ -119,6 +123,8 @@ void store_lanes(Wave& wave, const Operand& from, const Place& place) {
     if (!(exec >> lane & 1)) continue;
     std::byte* const to = place(lane, sizeof(T) * Words);
     if (to == nullptr) continue;
+    for (int i = 0; i < Words && wave.undefined.last != 0; ++i)
+      store_undefined(wave, from.index + i, lane, to + sizeof(T) * static_cast<unsigned>(i), sizeof(T), High);
     if constexpr (sizeof(T) == 4) {
       std::uint32_t words[Words];
       for (int i = 0; i < Words; ++i) words[i] = wave.row(from.index + i)[lane];
@@ -137,6 +143,18 @@ T value_in(const Wave& wave, int row, int lane) {
     return std::bit_cast<T>(wave.row(row)[lane]);
 }
 
+/// The lower word of a value that memory has at `from`; nullptr: of one that is defined.
+inline void write_loaded(Wave& wave, int row, int lane, std::uint64_t value, const std::byte* from = nullptr) {
+  wave.row(row)[lane] = static_cast<std::uint32_t>(value);
+  if (wave.undefined.last != 0) load_undefined(wave, row, lane, from, 4, 0);
+}
+
+/// The register that gives a lane's address.
+inline std::uint32_t address_word(const Wave& wave, int row, int lane) {
+  if (wave.undefined.last != 0) require_defined(wave, row, 1, lane, "an address");
+  return wave.row(row)[lane];
+}
+
 /// Replaces what memory has by F(old, data), as one step for all threads. data: the register of the operand, of two
 /// values for compare and swap. to: gets the old value, or nullptr.
 template <class T, auto F, class Place>
@@ -148,6 +166,7 @@ void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Plac
     if (!(exec >> lane & 1)) continue;
     std::byte* const at = place(lane, sizeof(T));
     if (at == nullptr) continue;
+    if (wave.undefined.last != 0) require_defined(wave, data.index, data.registers, lane, "the atomic update");
     if (reinterpret_cast<std::uintptr_t>(at) % sizeof(T) != 0)
       wave.fault(FaultKind::global_bounds, "updates memory that is not aligned", lane);
     const T first = value_in<T>(wave, data.index, lane);
@@ -156,9 +175,8 @@ void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Plac
     Bits old = shared.load(std::memory_order_relaxed);
     while (!shared.compare_exchange_weak(old, std::bit_cast<Bits>(F(std::bit_cast<T>(old), first, second)))) {
     }
-    if (to == nullptr) continue;
-    for (int i = 0; i < words; ++i)
-      wave.row(to->index + i)[lane] = static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
+    for (int i = 0; i < words && to != nullptr; ++i)
+      write_loaded(wave, to->index + i, lane, std::uint64_t{old} >> (32 * i));
   }
 }
 

@@ -30,8 +30,8 @@ std::byte* buffer_place(Wave& wave, const Instruction& in, int first, std::size_
   const Operand& base = in.operand[static_cast<unsigned>(first + 1)];
   const auto scalar_offset = scalar_source<std::uint32_t>(wave, in.operand[static_cast<unsigned>(first + 2)]);
   std::uint32_t index = 0, offset = static_cast<std::uint32_t>(m.offset) + skipped;
-  if (m.index_enabled) index = wave.row(vector.index)[lane];
-  if (m.offset_enabled) offset += wave.row(vector.index + (m.index_enabled ? 1 : 0))[lane];
+  if (m.index_enabled) index = address_word(wave, vector.index, lane);
+  if (m.offset_enabled) offset += address_word(wave, vector.index + (m.index_enabled ? 1 : 0), lane);
   const BufferDescriptor buffer = buffer_descriptor(wave, base);
   if (buffer.base == scratch_descriptor_base)  // the scalar offset counts the bytes of all lanes
     return scratch_place(wave, static_cast<std::uint32_t>(offset + scalar_offset / static_cast<unsigned>(wave.lanes)),
@@ -65,15 +65,14 @@ void buffer_load_words(Wave& wave, const Instruction& in) {
   const std::uint64_t exec = wave.exec();
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
-    std::uint32_t words[Words] = {};
-    if (const std::byte* const all = buffer_place(wave, in, 1, sizeof words, lane, Use::read)) {
-      load_words<Words>(all, words);
-    } else {
-      for (unsigned i = 0; i < Words; ++i)
-        if (const std::byte* const one = buffer_place(wave, in, 1, 4, lane, Use::read, 4 * i))
-          words[i] = load_once<std::uint32_t>(one);
+    std::array<const std::byte*, Words> from;
+    const std::byte* const all = buffer_place(wave, in, 1, 4 * Words, lane, Use::read);
+    for (unsigned i = 0; i < Words; ++i)
+      from[i] = all ? all + 4 * i : buffer_place(wave, in, 1, 4, lane, Use::read, 4 * i);
+    for (unsigned i = 0; i < Words; ++i) {
+      const std::uint32_t word = from[i] ? load_once<std::uint32_t>(from[i]) : 0;
+      write_loaded(wave, in.operand[0].index + static_cast<int>(i), lane, word, from[i]);
     }
-    for (int i = 0; i < Words; ++i) wave.row(in.operand[0].index + i)[lane] = words[i];
   }
   start_load(wave, Counter::vector_memory, in.operand[0]);
 }
@@ -84,8 +83,10 @@ void buffer_store_words(Wave& wave, const Instruction& in) {
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
     for (unsigned i = 0; i < Words; ++i) {
-      const std::uint32_t word = wave.row(in.operand[0].index + static_cast<int>(i))[lane];
-      if (std::byte* const to = buffer_place(wave, in, 1, 4, lane, Use::write, 4 * i)) store_once(to, word);
+      const int row = in.operand[0].index + static_cast<int>(i);
+      std::byte* const to = buffer_place(wave, in, 1, 4, lane, Use::write, 4 * i);
+      if (to && wave.undefined.last != 0) store_undefined(wave, row, lane, to, 4, false);
+      if (to) store_once(to, wave.row(row)[lane]);
     }
   }
   start_store(wave);

@@ -16,9 +16,9 @@ std::uint64_t lane_address(const Wave& wave, const Instruction& in, int first, b
   const Operand& vector = in.operand[static_cast<unsigned>(first)];
   std::uint64_t address = static_cast<std::uint64_t>(std::int64_t{in.modifiers.offset});
   if (vector.kind == OperandKind::vector) {
-    const std::uint32_t low = wave.row(vector.index)[lane];
+    const std::uint32_t low = address_word(wave, vector.index, lane);
     const bool wide = S != Space::scratch && vector.registers == 2;
-    address += wide ? low | std::uint64_t{wave.row(vector.index + 1)[lane]} << 32 : low;
+    address += wide ? low | std::uint64_t{address_word(wave, vector.index + 1, lane)} << 32 : low;
   }
   if (!has_base) return address;
   const Operand& base = in.operand[static_cast<unsigned>(in.operands - 1)];

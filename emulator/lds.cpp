@@ -11,7 +11,7 @@ namespace {
 
 /// The sum has 32 bits: compilers use a base before the beginning with an offset that leads behind it.
 std::uint64_t lds_address(const Wave& wave, const Operand& from, int offset, int lane) {
-  return wave.row(from.index)[lane] + static_cast<std::uint32_t>(offset);
+  return address_word(wave, from.index, lane) + static_cast<std::uint32_t>(offset);
 }
 
 /// Counts the clocks of an access of this many words of each lane.
@@ -133,14 +133,14 @@ void ds_compare(Wave& wave, const Instruction& in) {
     const std::uint64_t address = lds_address(wave, in.operand[first], in.modifiers.offset, lane);
     confirm_reads(wave, address, sizeof(T));
     std::byte* const at = lds_place(wave, address, sizeof(T), lane, Returns ? Use::fetch : Use::update);
+    for (const Operand* const one : {&compare, &data})
+      if (wave.undefined.last != 0) require_defined(wave, one->index, one->registers, lane, "the atomic update");
     T old{};
     std::memcpy(&old, at, sizeof old);
     const T next = value_in<T>(wave, data.index, lane);
     if (old == value_in<T>(wave, compare.index, lane)) std::memcpy(at, &next, sizeof next);
-    if (!Returns) continue;
-    for (unsigned i = 0; i < sizeof(T) / 4; ++i)
-      wave.row(in.operand[0].index + static_cast<int>(i))[lane] =
-          static_cast<std::uint32_t>(std::uint64_t{old} >> (32 * i));
+    for (unsigned i = 0; Returns && i < sizeof(T) / 4; ++i)
+      write_loaded(wave, in.operand[0].index + static_cast<int>(i), lane, std::uint64_t{old} >> (32 * i));
   }
   if (Returns)
     start_load(wave, Counter::lds, in.operand[0]);
@@ -149,7 +149,8 @@ void ds_compare(Wave& wave, const Instruction& in) {
 }
 
 /// The lane that a byte address of LDS permutations names. RDNA2 and RDNA3 permute each half of a wave of 64 itself.
-int permuted_lane(const Wave& wave, std::uint64_t address, int lane) {
+int permuted_lane(const Wave& wave, const Operand& from, int offset, int lane) {
+  const std::uint32_t address = wave.row(from.index)[lane] + static_cast<std::uint32_t>(offset);
   const bool halves = wave.generation == Generation::rdna2 || wave.generation == Generation::rdna3;
   const int lanes = halves ? 32 : wave.lanes;
   return (lane & ~(lanes - 1)) | (static_cast<int>(address / 4) & (lanes - 1));
@@ -160,8 +161,7 @@ void ds_bpermute(Wave& wave, const Instruction& in) {
   const std::uint64_t exec = wave.exec();
   Lanes<std::uint32_t> result{};
   for (int lane = 0; lane < wave.lanes; ++lane) {
-    const std::uint64_t address = lds_address(wave, in.operand[1], in.modifiers.offset, lane);
-    const int from = permuted_lane(wave, address, lane);
+    const int from = permuted_lane(wave, in.operand[1], in.modifiers.offset, lane);
     result.value[lane] = exec >> from & 1 ? wave.row(in.operand[2].index)[from] : 0;
   }
   write_row(wave, in.operand[0].index, result.value, exec);
@@ -174,8 +174,7 @@ void ds_permute(Wave& wave, const Instruction& in) {
   Lanes<std::uint32_t> result{};
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!(exec >> lane & 1)) continue;
-    const std::uint64_t address = lds_address(wave, in.operand[1], in.modifiers.offset, lane);
-    result.value[permuted_lane(wave, address, lane)] = wave.row(in.operand[2].index)[lane];
+    result.value[permuted_lane(wave, in.operand[1], in.modifiers.offset, lane)] = wave.row(in.operand[2].index)[lane];
   }
   write_row(wave, in.operand[0].index, result.value, exec);
   start_load(wave, Counter::lds, in.operand[0]);

@@ -28,7 +28,6 @@ void LdsHistory::next_interval(int wave) {
 
 LdsHistory::Found LdsHistory::touch_read(Cell& cell, int wave) {
   if (cell.copying) return {Conflict::copying, cell.write, false};
-  if (cell.write == 0) return {Conflict::unwritten, 0, false};
   for (const Mark mark : {cell.write, cell.other_write})
     if (unordered(mark, wave)) return {Conflict::write, mark, not_waited(cell, mark, wave)};
   const Mark mine = mark_of(wave, false);
@@ -37,7 +36,7 @@ LdsHistory::Found LdsHistory::touch_read(Cell& cell, int wave) {
     cell.read = mine;
   else if (wave_of(cell.other_read) == wave || !unordered(cell.other_read, wave))
     cell.other_read = mine;
-  return {};
+  return {cell.write == 0 && cell.undefined == 0 ? Conflict::unwritten : Conflict::none, 0, false};
 }
 
 LdsHistory::Found LdsHistory::touch_write(Cell& cell, int wave, std::uint32_t number, bool atomic) {
@@ -53,6 +52,7 @@ LdsHistory::Found LdsHistory::touch_write(Cell& cell, int wave, std::uint32_t nu
   cell.read = cell.other_read = 0;
   cell.number = number;
   cell.copying = cell.not_waited = false;
+  cell.undefined = 0;
   return found;
 }
 
@@ -60,7 +60,7 @@ LdsHistory::Found LdsHistory::touch(Cell& cell, int wave, std::uint32_t number, 
   if (use == Use::read) return touch_read(cell, wave);
   const bool atomic = use != Use::write;
   if (atomic && cell.copying) return {Conflict::copying, cell.write, false};
-  if (atomic && cell.write == 0) return {Conflict::unwritten, 0, false};
+  if (atomic && (cell.write == 0 || cell.undefined != 0)) return {Conflict::unwritten, 0, false};
   return touch_write(cell, wave, number, atomic);
 }
 
@@ -68,7 +68,8 @@ LdsHistory::Mistake LdsHistory::mistake_of(const Found& found, std::size_t place
   const std::string own = fmt::format("{} {} bytes of LDS at {}, ", access.use == Use::read ? "reads" : "writes",
                                       access.bytes, access.address);
   if (found.conflict == Conflict::unwritten)
-    return {FaultKind::uninitialised_lds, access.lane, own + "which no lane has written"};
+    return {FaultKind::uninitialised_lds, access.lane, own + "which no lane has written", false,
+            access.use == Use::read};
   if (found.conflict == Conflict::copying)
     return {FaultKind::uninitialised_lds, access.lane,
             own + "which no lane has written: a load to them is outstanding, and a wait is missing"};
@@ -131,7 +132,7 @@ std::optional<LdsHistory::Mistake> LdsHistory::access(const LdsAccess& one, cons
   std::optional<Mistake> mistake;
   each_cell(one.address, one.bytes, [&](Cell& cell, std::size_t place, std::size_t size) {
     const Found found = touch(cell, one.wave, one.number, one.use);
-    if (found.conflict == Conflict::none || mistake) return;
+    if (found.conflict == Conflict::none || (mistake && !mistake->unwritten)) return;
     if (one.use != Use::write) {
       mistake = mistake_of(found, place, one);
       return;
@@ -149,6 +150,12 @@ std::optional<LdsHistory::Mistake> LdsHistory::settle(const std::byte* lds, bool
   for (const Suspect& one : suspects)
     if (changed || std::memcmp(lds + one.place, one.old.data(), one.bytes) != 0) return one.mistake;
   return std::nullopt;
+}
+
+void LdsHistory::set_undefined(std::size_t address, std::size_t bytes, std::uint16_t read, bool only_unwritten) {
+  each_cell(address, bytes, [&](Cell& cell, std::size_t, std::size_t) {
+    if (!only_unwritten || (cell.write == 0 && cell.undefined == 0)) cell.undefined = read;
+  });
 }
 
 void LdsHistory::start_copy(std::size_t address, std::size_t bytes) {

@@ -33,6 +33,7 @@ class LdsHistory {
     int lane;
     std::string words;
     bool after_update = false;  ///< a plain read of what another wave has updated atomically
+    bool unwritten = false;     ///< a plain read of what no lane has written
   };
 
   void begin(std::size_t bytes, std::size_t waves);
@@ -42,6 +43,14 @@ class LdsHistory {
   bool unsettled() const noexcept { return !suspects_.empty(); }
   /// After the instruction's writes. changed: whether they count as changes in any case.
   std::optional<Mistake> settle(const std::byte* lds, bool changed);
+
+  /// Bytes hold undefined values, which come from this read; only_unwritten: those of them that no lane has written.
+  void set_undefined(std::size_t address, std::size_t bytes, std::uint16_t read, bool only_unwritten);
+  /// 0: what the byte holds is defined, or no read has found yet that it is not.
+  std::uint16_t undefined(std::size_t place) const {
+    const Cell& cell = dwords_[place / 4];
+    return cell.divided ? bytes_[place].undefined : cell.undefined;
+  }
 
   /// A load to LDS was started, whose bytes no wave may read before it arrives.
   void start_copy(std::size_t address, std::size_t bytes);
@@ -60,6 +69,7 @@ class LdsHistory {
     Mark write = 0, other_write = 0;  ///< the last; and an update of another wave that is not ordered with it
     Mark read = 0, other_read = 0;    ///< since the last write, by two waves
     std::uint32_t number = 0;         ///< of the write among the LDS accesses of its wave; 0: none of these
+    std::uint16_t undefined = 0;
     bool copying = false, not_waited = false, divided = false;
   };
   struct Suspect {

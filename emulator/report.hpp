@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "emulator/instruction.hpp"
 
@@ -17,6 +19,8 @@ struct Report {
   /// are the clocks that lanes with different words in the same bank add.
   std::uint64_t lds_clocks = 0, lds_conflicts = 0;
   std::uint64_t workgroups = 0, waves = 0;
+  /// Reads of LDS that no lane has written, on which nothing depends, by the offset of the instruction.
+  std::map<std::uint64_t, std::string> unwritten_reads;
 
   Report& operator+=(const Report& other) {
     instructions += other.instructions;
@@ -29,6 +33,7 @@ struct Report {
     lds_conflicts += other.lds_conflicts;
     workgroups += other.workgroups;
     waves += other.waves;
+    unwritten_reads.insert(other.unwritten_reads.begin(), other.unwritten_reads.end());
     return *this;
   }
 };

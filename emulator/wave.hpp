@@ -17,6 +17,7 @@
 #include "emulator/memory.hpp"
 #include "emulator/report.hpp"
 #include "emulator/source_lines.hpp"
+#include "emulator/undefined.hpp"
 
 namespace xtune::emulator {
 
@@ -73,6 +74,12 @@ struct UnorderedRead {
   std::string words;
 };
 
+/// An instruction that has read LDS that no lane has written. words: its place, and what it read first.
+struct UnwrittenRead {
+  const Instruction* instruction;
+  std::string words;
+};
+
 struct Workgroup;
 
 enum class WaveState : std::uint8_t { running, at_barrier, ended };
@@ -99,6 +106,7 @@ struct Wave {
   std::uint32_t scratch_bytes = 0;    ///< of a lane
   Outstanding outstanding;
   std::vector<UnorderedRead> unordered_reads;  ///< that no compare-and-swap has confirmed yet
+  UndefinedRegisters undefined;
 
   std::uint32_t* row(int index) { return vector.data() + std::size_t{64} * static_cast<unsigned>(index); }
   const std::uint32_t* row(int index) const { return vector.data() + std::size_t{64} * static_cast<unsigned>(index); }
@@ -125,6 +133,10 @@ struct Code {
     const std::uint64_t word = (address - base) / 4;
     return address < base || word >= number.size() ? -1 : number[word];
   }
+  /// "k.hip:12", as SourceLines::at().
+  std::string line_of(const Instruction& in) const { return lines ? lines->at(in.address - base + offset) : ""; }
+  /// "'s_nop 0' at offset 0x4 of its code (k.hip:12)"
+  std::string place(const Instruction& in) const;
 };
 
 /// The clock that kernels can read: instructions of the launch so far.
@@ -132,10 +144,6 @@ std::uint64_t clock_of(const Wave& wave);
 
 struct Workgroup {
   const Code* code = nullptr;
-  /// "k.hip:12", as SourceLines::at().
-  std::string line_of(const Instruction& in) const { return lines ? lines->at(in.address - base + offset) : ""; }
-  /// "'s_nop 0' at offset 0x4 of its code (k.hip:12)"
-  std::string place(const Instruction& in) const;
   const std::string* kernel = nullptr;
   Memory* memory = nullptr;
   Report* report = nullptr;
@@ -143,6 +151,7 @@ struct Workgroup {
   std::vector<std::byte> lds;
   LdsHistory history;
   std::vector<Wave> wave;
+  std::vector<UnwrittenRead> unwritten_reads;  ///< undefined values have their numbers, from 1 on
   bool check_lds = true;
   HostCalls* host_calls = nullptr;  ///< of a kernel that may call the host
 };

@@ -100,9 +100,29 @@ void run_indexed(const LaunchState& state, Wave& wave, const Instruction& in) {
   shifted.run(wave, shifted);
 }
 
+/// Both instructions of a pair read before either writes.
+void run_pair(Wave& wave, const Instruction& in) {
+  std::uint32_t* const target = wave.row(in.second->operand[0].index);
+  std::array<std::uint32_t, 64> old, second;
+  std::copy_n(target, 64, old.begin());
+  in.second->run(wave, *in.second);
+  std::copy_n(target, 64, second.begin());
+  std::copy_n(old.begin(), 64, target);
+  in.run(wave, in);
+  std::copy_n(second.begin(), 64, target);
+}
+
+void run_instruction(const LaunchState& state, Wave& wave, const Instruction& in) {
+  if (wave.indexes_registers && in.kind == Kind::vector)
+    run_indexed(state, wave, in);
+  else if (in.second)
+    run_pair(wave, in);
+  else
+    in.run(wave, in);
+}
+
 void execute(LaunchState& state, Wave& wave, std::uint32_t limit) {
   const std::vector<Instruction>& code = state.code->instruction;
-  std::vector<std::uint32_t> old, second;
   for (std::uint32_t done = 0; done < limit && wave.state == WaveState::running; ++done) {
     if (wave.next >= code.size()) wave.fault(FaultKind::unsupported, "runs beyond the end of the code");
     const Instruction& in = code[wave.next++];
@@ -110,22 +130,10 @@ void execute(LaunchState& state, Wave& wave, std::uint32_t limit) {
     if (wave.outstanding.registers > 0) check_registers(wave, in);
     ++state.report.instructions;
     ++state.report.of_kind[static_cast<unsigned>(in.kind)];
-    if (wave.indexes_registers && in.kind == Kind::vector) {
-      run_indexed(state, wave, in);
-      continue;
-    }
-    if (!in.second) {
-      in.run(wave, in);
-      continue;
-    }
-    // Both instructions of a pair read before either writes.
-    std::uint32_t* const target = wave.row(in.second->operand[0].index);
-    old.assign(target, target + 64);
-    in.second->run(wave, *in.second);
-    second.assign(target, target + 64);
-    std::copy(old.begin(), old.end(), target);
-    in.run(wave, in);
-    std::copy(second.begin(), second.end(), target);
+    if (wave.undefined.last == 0)
+      run_instruction(state, wave, in);
+    else
+      run_with_undefined(wave, in, [&] { run_instruction(state, wave, in); });
   }
 }
 
@@ -154,6 +162,12 @@ void Wave::fault(FaultKind kind, const std::string& what, int lane) const {
   throw Fault(kind, fmt::format("{}{}: {}", place(), lane < 0 ? "" : fmt::format(", lane {}", lane), what));
 }
 
+std::string Code::place(const Instruction& in) const {
+  const std::string line = line_of(in);
+  return fmt::format("'{}' at offset {:#x} of its code{}", in.text, in.address - base,
+                     line.empty() ? "" : fmt::format(" ({})", line));
+}
+
 std::string Wave::place() const {
   return fmt::format("kernel '{}', {}, workgroup {}, wave {}", *group->kernel, group->code->place(*current),
                      fmt::join(group->block, ","), number);
@@ -161,12 +175,6 @@ std::string Wave::place() const {
 
 void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Workgroup& group) {
   const Launch& launch = *state.launch;
-std::string Code::place(const Instruction& in) const {
-  const std::string line = line_of(in);
-  return fmt::format("'{}' at offset {:#x} of its code{}", in.text, in.address - base,
-                     line.empty() ? "" : fmt::format(" ({})", line));
-}
-
   group.code = state.code;
   group.kernel = &launch.kernel;
   group.memory = &state.memory;

@@ -3,12 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
 #include "backends/gpu/code_object.hpp"
-#include "emulator/hip/emulated_gpu.hpp"
 #include "emulator/decode.hpp"
+#include "emulator/hip/emulated_gpu.hpp"
 #include "emulator/hip/parallel_launch.hpp"
 #include "emulator/hip/prepared_launch.hpp"
 #include "emulator/hip/runtime_state.hpp"
@@ -141,6 +142,11 @@ hipError_t execute(RuntimeState& state, const PreparedLaunch& prepared) {
   launch.arguments = prepared.arguments;
   const EmulatedModule& module = *prepared.function->module;
   const Report report = launch_in_threads(module.program, launch, state.memory.for_kernels());
+  if (!report.unwritten_reads.empty() && state.noted.insert(launch.kernel).second) {
+    const std::string line = fmt::format("{}note: {}; no result depends on it\n", device::emulated_place_line,
+                                         report.unwritten_reads.begin()->second);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
   state.clock_ms += simulated_ms(report, *module.gpu);
   return hipSuccess;
 }
@@ -151,12 +157,6 @@ using namespace xtune::emulator;
 
 extern "C" {
 
-hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
-  return answer([&](RuntimeState& state) { return load(state, module, image); });
-}
-
-hipError_t hipModuleUnload(hipModule_t handle) {
-  return answer([&](RuntimeState& state) {
 /// The instructions of a kernel, or what is wrong. Not HIP's: for `xtune show --isa`.
 bool xtune_list_instructions(const char* image, std::size_t bytes, const char* arch, const char* kernel,
                              void (*take)(void* context, const char* text), void* context) try {
@@ -167,6 +167,12 @@ bool xtune_list_instructions(const char* image, std::size_t bytes, const char* a
   return false;
 }
 
+hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
+  return answer([&](RuntimeState& state) { return load(state, module, image); });
+}
+
+hipError_t hipModuleUnload(hipModule_t handle) {
+  return answer([&](RuntimeState& state) {
     const EmulatedModule* const module = module_of(state, handle);
     if (!module) return hipErrorInvalidHandle;
     for (const Variable& one : module->variables) state.memory.remove_variables(one.address, one.address + one.bytes);

@@ -38,6 +38,7 @@ struct RuntimeState {
   double clock_ms = 0;                                          ///< simulated
   hipError_t lost = hipSuccess;  ///< after a kernel's fault: what every later call returns
   std::string fault;             ///< its words
+  std::set<std::string> noted;   ///< kernels of which a note was written
   /// For hipGetErrorString: the last words for each code. They are never removed, since callers have pointers to them.
   std::map<hipError_t, const std::string*> words;
   std::set<std::string> all_words;

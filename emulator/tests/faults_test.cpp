@@ -1,14 +1,15 @@
 // What the emulator refuses: kernels with mistakes, instructions that it does not know, and damaged code objects.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <optional>
 
-#include "emulator/fault.hpp"
 #include "emulator/decode.hpp"
+#include "emulator/fault.hpp"
 #include "emulator/tests/snippet.hpp"
 #include "support/text.hpp"
-
 #include "system/dynamic_library.hpp"
+
 using namespace xtune::test;
 namespace emulator = xtune::emulator;
 using emulator::FaultKind;
@@ -18,6 +19,7 @@ namespace {
 struct Caught {
   std::optional<FaultKind> kind;
   std::string message;
+  std::map<std::uint64_t, std::string> notes;
 };
 
 Caught caught_in(const emulator::Program& program, const std::string& kernel, std::uint32_t threads) {
@@ -28,11 +30,10 @@ Caught caught_in(const emulator::Program& program, const std::string& kernel, st
   launch.block = {threads, 1, 1};
   launch.max_instructions = 3'000'000;
   try {
-    run(program, launch, arguments);
+    return {{}, {}, run(program, launch, arguments).unwritten_reads};
   } catch (const emulator::Fault& fault) {
-    return {fault.fault_kind(), fault.what()};
+    return {fault.fault_kind(), fault.what(), {}};
   }
-  return {};
 }
 
 /// What ends a kernel of these instructions.
@@ -79,11 +80,11 @@ TEST_CASE("A wait for all but the last load allows the registers of the others o
   CHECK(caught(loads + "v_mov_b32 v4, v11", "gfx942").kind == FaultKind::missing_wait);
 }
 
-TEST_CASE("LDS must be written before it is read, and has an end") {
+TEST_CASE("LDS must be written before what it holds is stored, and has an end") {
   if (!can_emulate()) return;
   for (const std::string& arch : emulated_archs) {
     CAPTURE(arch);
-    const Caught unwritten = caught("v_mov_b32 v9, 16\nds_read_b32 v10, v9", arch, 64);
+    const Caught unwritten = caught("v_mov_b32 v9, 16\nds_read_b32 v4, v9\nWAIT_LDS\n", arch, 64);
     CHECK(unwritten.kind == FaultKind::uninitialised_lds);
     CHECK_MESSAGE(unwritten.message.find("wave 0, lane 0: reads 4 bytes of LDS at 16, which no lane has written") !=
                       std::string::npos,
@@ -96,6 +97,60 @@ TEST_CASE("LDS must be written before it is read, and has an end") {
     CHECK_MESSAGE(negative.message.find("writes 4 bytes of LDS at -4, but the workgroup has 64") != std::string::npos,
                   negative.message);
   }
+}
+
+namespace {
+
+/// What a kernel does with v10, a word of LDS that no lane has written. v9 is 16.
+struct UndefinedUse {
+  std::string body, reached;  ///< reached: what the fault names; empty: the value reaches nothing
+  std::string archs;
+};
+
+const std::vector<UndefinedUse> undefined_uses = {
+    {"", "", ""},
+    {"v_mov_b32 v10, 1\nv_mov_b32 v4, v10\n", "", ""},
+    {"v_and_b32 v10, 0, v10\nv_or_b32 v4, v0, v10\n", "", ""},
+    {"v_mul_f32 v10, 0, v10\nv_add_f32 v4, v0, v10\n", "", ""},
+    {"v_cmp_gt_u32 MASK, 0, v30\nv_cndmask_b32 v4, v0, v10, MASK\n", "", ""},
+    {"ds_write_b32 v9, v10\nds_write_b32 v9, v0\nds_read_b32 v4, v9\nWAIT_LDS\n", "", ""},
+    {"v_max_f32 v10, v10, v10\nv_readfirstlane_b32 s10, v10\ns_and_b32 s10, s10, 0\ns_cmp_eq_u32 s10, 0\n"
+     "s_cbranch_scc1 1f\nv_mov_b32 v4, v10\n1:\n",
+     "", ""},
+    {"v_mov_b32 v4, v10\n", "the store of 'global_store", ""},
+    {"v_max_u32 v4, 1, v10\n", "the store of 'global_store", ""},
+    {"v_cmp_eq_u32 MASK, 7, v10\nv_cndmask_b32 v4, 1, v0, MASK\n", "the store of 'global_store", ""},
+    {"ds_write_b8 v9, v10\nds_read_b32 v4, v9\nWAIT_LDS\n", "the store of 'global_store", ""},
+    {"v_readfirstlane_b32 s10, v10\ns_cmp_eq_u32 s10, 7\ns_cbranch_scc1 1f\ns_nop 0\n1:\n",
+     "the branch of 's_cbranch_scc1", ""},
+    {"v_cmp_eq_u32 MASK, 7, v10\ns_cbranch_vccz 1f\ns_nop 0\n1:\n", "the branch of 's_cbranch_vccz", ""},
+    {"v_cmp_eq_u32 vcc, 7, v10\ns_and_saveexec_b64 s[10:11], vcc\n", "the execution mask of 's_and_saveexec", "gfx90a"},
+    {"v_cmpx_eq_u32 7, v10\n", "the execution mask of 'v_cmpx_eq_u32", "gfx1100 gfx1201"},
+    {"ds_write_b32 v10, v0\n", "an address of 'ds_write_b32", "gfx90a gfx942"},
+    {"ds_add_u32 v9, v10\n", "the atomic update of 'ds_add_u32", ""},
+    {"v_mfma_f32_4x4x1f32 a[0:3], v10, v0, 0\nv_accvgpr_read_b32 v4, a0\n", "the store of 'global_store", "gfx90a"},
+};
+
+}  // namespace
+
+TEST_CASE("LDS that no lane has written may be read while nothing depends on the value") {
+  if (!can_emulate()) return;
+  for (const std::string& arch : emulated_archs)
+    for (const UndefinedUse& use : undefined_uses) {
+      if (!has_arch(use.archs, arch)) continue;
+      CAPTURE(arch);
+      CAPTURE(use.body);
+      const std::string read = "v_mov_b32 v9, 16\nds_read_b32 v10, v9 offset:16\nds_write_b32 v9, v0\nWAIT_LDS\n";
+      const emulator::Program program =
+          emulator::Program::load(assemble(snippet_kernel("reads", read + use.body, arch, 64), arch), arch);
+      const Caught found = caught_in(program, "reads", static_cast<std::uint32_t>(wave_size_of(arch)));
+      CHECK_MESSAGE(found.kind.has_value() == !use.reached.empty(), found.message);
+      CHECK_MESSAGE(found.notes.size() == (use.reached.empty() ? 1 : 0), found.message);
+      const std::string words =
+          use.reached.empty() && !found.notes.empty() ? found.notes.begin()->second : found.message;
+      CHECK_MESSAGE(has(words, "wave 0, lane 0: reads 4 bytes of LDS at 32, which no lane has written"), words);
+      CHECK_MESSAGE(has(words, use.reached), words);
+    }
 }
 
 namespace {
@@ -243,6 +298,39 @@ TEST_CASE("Global memory outside of the allocations is not accessed") {
   }
 }
 
+TEST_CASE("A fault names the line of the source, and where its function was inlined, if the code object has lines") {
+  if (!can_emulate()) return;
+  try {
+    static_cast<void>(xtune::system::DynamicLibrary::open({"libdw.so.1"}));
+  } catch (const xtune::Error& error) {
+    MESSAGE("skipped: " << error.what());
+    return;
+  }
+  const std::string source =
+      "#line 1 \"folder/k.hip\"\n"
+      "static __device__ void put(int* y, int i) {\n"
+      "  y[i + 10000000] = i;\n"
+      "}\n"
+      "extern \"C\" __global__ void wrong(int* y) {\n"
+      "  put(y, thread_x);\n}\n";
+  std::vector<int> y(64);
+  emulator::Launch launch;
+  launch.kernel = "wrong";
+  for (const bool lines : {false, true}) {
+    const std::string image = compile_hip(source, "gfx942", {lines ? "-gline-tables-only" : "-g0"});
+    const std::string place =
+        lines ? " of its code (k.hip:2, inlined at k.hip:5), workgroup" : " of its code, workgroup";
+    CHECK_THROWS_WITH_AS(run(emulator::Program::load(image, "gfx942"), launch, Arguments().add(y)),
+                         doctest::Contains(place.c_str()), emulator::Fault);
+    const std::string listed = emulator::listing(image, "gfx942", "wrong");
+    CHECK_MESSAGE(listed.starts_with("wrong:\n"), listed);
+    CHECK_MESSAGE(has(listed, ":\ts_endpgm\n"), listed);
+    CHECK_MESSAGE(has(listed, "; k.hip:2, inlined at k.hip:5\n") == lines, listed);
+  }
+  CHECK_THROWS_WITH_AS(emulator::listing(compile_hip(source, "gfx942"), "gfx942", "other"),
+                       doctest::Contains("no kernel 'other'"), xtune::Error);
+}
+
 TEST_CASE("A kernel that takes memory from the heap is told what is missing") {
   if (!can_emulate()) return;
   const std::string source =
@@ -298,39 +386,6 @@ TEST_CASE("Halves of registers that LLVM does not print are never taken for othe
   try {
     const std::vector<Words> results = run_snippet(program, "halves", "gfx1100", inputs);
     for (std::size_t lane = 0; lane < 32; ++lane) CHECK(results[lane][0] == ((inputs[lane][0] & 0xffff) ^ 5) << 16);
-TEST_CASE("A fault names the line of the source, and where its function was inlined, if the code object has lines") {
-  if (!can_emulate()) return;
-  try {
-    static_cast<void>(xtune::system::DynamicLibrary::open({"libdw.so.1"}));
-  } catch (const xtune::Error& error) {
-    MESSAGE("skipped: " << error.what());
-    return;
-  }
-  const std::string source =
-      "#line 1 \"folder/k.hip\"\n"
-      "static __device__ void put(int* y, int i) {\n"
-      "  y[i + 10000000] = i;\n"
-      "}\n"
-      "extern \"C\" __global__ void wrong(int* y) {\n"
-      "  put(y, thread_x);\n}\n";
-  std::vector<int> y(64);
-  emulator::Launch launch;
-  launch.kernel = "wrong";
-  for (const bool lines : {false, true}) {
-    const std::string image = compile_hip(source, "gfx942", {lines ? "-gline-tables-only" : "-g0"});
-    const std::string place =
-        lines ? " of its code (k.hip:2, inlined at k.hip:5), workgroup" : " of its code, workgroup";
-    CHECK_THROWS_WITH_AS(run(emulator::Program::load(image, "gfx942"), launch, Arguments().add(y)),
-                         doctest::Contains(place.c_str()), emulator::Fault);
-    const std::string listed = emulator::listing(image, "gfx942", "wrong");
-    CHECK_MESSAGE(listed.starts_with("wrong:\n"), listed);
-    CHECK_MESSAGE(has(listed, ":\ts_endpgm\n"), listed);
-    CHECK_MESSAGE(has(listed, "; k.hip:2, inlined at k.hip:5\n") == lines, listed);
-  }
-  CHECK_THROWS_WITH_AS(emulator::listing(compile_hip(source, "gfx942"), "gfx942", "other"),
-                       doctest::Contains("no kernel 'other'"), xtune::Error);
-}
-
   } catch (const emulator::Fault& fault) {
     CHECK(fault.fault_kind() == FaultKind::unknown_instruction);
     CHECK(has(fault.what(), "halves of registers that this LLVM does not print"));

@@ -114,6 +114,36 @@ TEST_CASE("an emulated AMD GPU executes kernels, and its faults are told in full
   CHECK(answers[1].at("device").at("arch") == "gfx1100-emulated");
 }
 
+TEST_CASE("an emulated GPU notes reads of shared memory that nothing has written, and fails those that matter") {
+  if (!xtune::testing::can_emulate_gpus()) return;
+  const Cli cli;
+  cli.write("padded.cu",
+            "extern \"C\" __global__ void padded(const float* x, float* y) {\n"
+            "  __shared__ volatile float rows[4][33];\n"
+            "  const int i = threadIdx.x;\n"
+            "  for (int row = 0; row < 4; ++row) rows[row][i] = x[32 * row + i];\n"
+            "  __syncthreads();\n"
+            "  float sum = 0;\n"
+            "  for (int row = 0; row < 4; ++row) {\n"
+            "    const float next = rows[row][i + 1];\n"
+            "    sum += rows[row][i] + (USES || i < 31 ? next : 0);\n"
+            "  }\n"
+            "  y[i] = sum;\n}\n");
+  const std::string spec = cli.write(
+      "padded.toml",
+      "[kernel]\nname = \"padded\"\nsource = \"padded.cu\"\nentry = \"padded\"\n[space.params]\nUSES = [0, 1]\n"
+      "[launch]\ngrid = [1]\nblock = [32]\n[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [4, 32]\n"
+      "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [32]\nrole = \"out\"\n");
+  const CommandResult done =
+      cli.xtune({"validate", spec, "--arch", "gfx942", "--all", "--compiler", "clang", "--format", "json"});
+  const json answer = parsed(done);
+  const std::string fault = answer.at("configurations").at(1).value("message", "");
+  CHECK(answer.at("configurations").at(0).at("outcome") == "ok");
+  CHECK_MESSAGE(has(fault, "wave 0, lane 31: reads 4 bytes of LDS at "), fault);
+  CHECK_MESSAGE(has(done.stderr_text, "which no lane has written; no result depends on it"), done.stderr_text);
+  CHECK(done.stderr_text.find("no result depends") == done.stderr_text.rfind("no result depends"));
+}
+
 TEST_CASE("an emulated GPU notices the ways in which a kernel of the fault campaign fails") {
   if (!xtune::testing::can_emulate_gpus()) return;
   const Cli cli;

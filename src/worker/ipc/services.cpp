@@ -348,6 +348,7 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain 
                         if (answer.outcome == Outcome::crashed)
                           if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
                             answer.message += ": " + assertion;
+                        mention_note(reply.stderr_tail);
                         mention_printing(without_emulator_lines(reply.stderr_tail), message.at("do") != "validate");
                       }
                       callback(std::move(answer));
@@ -355,6 +356,13 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain 
   };
   if (worker_.running() && worker_.generation() == opened_generation_) return send();
   open(send, std::move(refused));
+}
+
+void WorkerBenchService::mention_note(const std::string& text) {
+  const std::string begin = std::string(device::emulated_place_line) + "note: ";
+  const std::size_t at = text.find(begin);
+  if (at == std::string::npos || !problem_.warn || std::exchange(mentioned_note_, true)) return;
+  problem_.warn(base::printable(base::first_line(std::string_view(text).substr(at + begin.size())), 500));
 }
 
 void WorkerBenchService::mention_printing(const std::string& text, bool measured) {

@@ -65,6 +65,7 @@ class WorkerBenchService final : public run::BenchService {
                  std::function<void(const WorkerReply&)> done);
   void open(std::function<void()> then, Refused refused);
   void prepare_reference(std::function<void()> then, Refused refused);
+  void mention_note(const std::string& text);                     ///< of the emulator, the first time
   void mention_printing(const std::string& text, bool measured);  ///< the first time
   WorkerProcess worker_;
   Role role_;
@@ -74,7 +75,7 @@ class WorkerBenchService final : public run::BenchService {
   std::function<void()> after_prepare_;    ///< the job that waits for prepare
   bool used_ = false;                      ///< it has run kernels
   bool refuted_ = false;                   ///< one of them did something wrong
-  bool mentioned_printing_ = false;
+  bool mentioned_printing_ = false, mentioned_note_ = false;
 };
 
 /// argv and environment of this program's workers. Killed workers leave temporary files: they are in `temporaries`, a
