@@ -102,7 +102,8 @@ std::vector<CompiledConfig> compile(const Setting& setting, const CompileSetting
   worker::JobWorkers workers(stoppable.loop(), jobs);
   run::CompileSweep sweep(setting.spec, setting.space, resolver, setting.target.backend.name,
                           system::chosen_store(settings.store), stoppable.loop(), workers.compiler());
-  std::vector<run::SweptConfig> swept = sweep.compile(valid, [&] { return stoppable.stop().load(); });
+  std::vector<run::SweptConfig> swept = sweep.compile(
+      valid, [&] { return stoppable.stop().load(); }, true);
 
   auto spec = std::make_shared<spec::Spec>(setting.spec);
   spec->cases = {setting.problem};

@@ -15,7 +15,7 @@ namespace {
 
 struct CompileOptions : SpecsOptions {
   std::uint64_t limit = 400;
-  bool sanitize = false;
+  bool sanitize = false, keep_going = false;
 };
 
 /// A configuration of one case for one architecture.
@@ -76,13 +76,15 @@ class CompileRun {
            target.arch, chosen.size(), space.size());
     run::CompileSweep sweep(spec, space, resolver, target.backend.name, store, loop_, workers_.compiler());
     std::vector<Row> rows;
-    for (run::SweptConfig& swept : sweep.compile(chosen, [this] { return stop_.load(); })) {
+    for (run::SweptConfig& swept : sweep.compile(
+             chosen, [this] { return stop_.load(); }, options_.keep_going)) {
       if (!swept.done) continue;
       ++summary.configurations;
       if (swept.outcome == Outcome::ok) ++summary.compiled;
       const Bindings config = space.named(space.at(swept.index));
       rows.push_back({target.arch, problem, config, report::config_text(spec, config), std::move(swept)});
     }
+    if (const std::string& failure = sweep.common_failure(); !failure.empty()) tell("{}: {}\n", target.arch, failure);
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.config_text < b.config_text; });
     std::move(rows.begin(), rows.end(), std::back_inserter(report_.rows));
   }
@@ -221,6 +223,7 @@ void add_compile_command(CLI::App& app, Context& context) {
       .number("--limit", options.limit, 1,
               "Compile at most N configurations for each architecture and case: of a larger space, a sample that shows "
               "every parameter value. Configurations that share a binary count once");
+  add_keep_going_option(command, options.keep_going);
   add_problem_options(command, options.common);
   add_backend_option(command, options.common,
                      "Choose the backend; auto takes that of --arch, else that of a GPU that is here, else the first "

@@ -164,6 +164,11 @@ void add_strategy_option(CLI::App& command, std::string& strategy) {
       ->check(CLI::Validator([](std::string& name) { return search::strategy_complaint(name); }, ""));
 }
 
+void add_keep_going_option(CLI::App& command, bool& keep_going) {
+  OptionGroup(command, option_group::search)
+      .flag("--keep-going", keep_going, "Compile all configurations, even if the first ones fail with the same error");
+}
+
 void add_sanitize_option(CLI::App& command, bool& sanitize, const std::string& remark) {
   OptionGroup(command, option_group::device)
       .flag("--sanitize", sanitize, "Compile kernels of the host backend with AddressSanitizer and UBSan" + remark);

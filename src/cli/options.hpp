@@ -142,6 +142,7 @@ void add_device_option(CLI::App& command, CommonOptions& options);
 void add_jobs_option(CLI::App& command, CommonOptions& options);
 /// --strategy, whose value it checks.
 void add_strategy_option(CLI::App& command, std::string& strategy);
+void add_keep_going_option(CLI::App& command, bool& keep_going);
 void add_sanitize_option(CLI::App& command, bool& sanitize, const std::string& remark = "");
 void add_format_option(CLI::App& command, std::string& format,
                        const std::string& summary = "Print text, or only JSON on standard output", bool csv = false);

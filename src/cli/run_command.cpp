@@ -318,6 +318,7 @@ void add_search_options(CLI::App& command, RunOptions& options) {
                 "Measure and list the N best in full; without it, the race drops configurations clearly slower than "
                 "the best");
   search.flag("--fresh", options.tuning.fresh, "Measure again what the store already answers");
+  add_keep_going_option(command, options.tuning.keep_going);
   search.flag("--retry-failed", options.tuning.retry_failed,
               "Try configurations again that crashed or timed out in an earlier run");
   search.words("--transfer", options.transfer, {"auto", "off"},

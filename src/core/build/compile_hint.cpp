@@ -266,7 +266,7 @@ bool compiles_without(const std::vector<std::string>& names, const CompileReques
 /// The definitions because of which the source does not compile: their names mean something else in it.
 std::vector<std::string> misread_names(const CompileRequest& request, const CandidateFailure& failure,
                                        const Compile& compile) {
-  if (has_any_word(failure.what(), {"static assertion", "static_assert", "#error"})) return {};  // says what is wrong
+  if (states_a_requirement(failure.what())) return {};  // says what is wrong
   const auto matches = [](std::string_view text, const std::string& pattern) {
     return RE2::PartialMatch({text.data(), text.size()}, RE2(pattern));
   };
@@ -299,6 +299,10 @@ std::string macro_hint(const CompileRequest& request, const CandidateFailure& fa
 }
 
 }  // namespace
+
+bool states_a_requirement(std::string_view text) {
+  return has_any_word(text, {"static assertion", "static_assert", "#error", "is negative", "negative size"});
+}
 
 std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
   return hint_and_line(compiler, source, log).first;

@@ -25,6 +25,9 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
 std::string first_error_or_first_line(const std::string& log);
 
+/// Whether an error, or a log, is that of a check in the source: static_assert, #error, an array of negative size.
+bool states_a_requirement(std::string_view text);
+
 /// The message of an error in a header of xtune, which begins with a path in `directory`: without the directory, and
 /// with the line of the source that the log names for the error: "xtune/hopper.cuh:48:35: error: ... (from k.cu:9:30)".
 /// Other messages as they are.

@@ -2,6 +2,7 @@
 #include "core/run/compile_sweep.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "xtune/error.hpp"
@@ -30,7 +31,7 @@ CompileSweep::CompileSweep(const spec::Spec& spec, const space::Space& space,
       compiler_(compiler) {}
 
 std::vector<SweptConfig> CompileSweep::compile(const std::vector<std::uint64_t>& indices,
-                                               const std::function<bool()>& stopped) {
+                                               const std::function<bool()>& stopped, bool keep_going) {
   // Answers refer to this object and to the result: none may come after this function has ended.
   struct Abandon {
     CompileSweep& sweep;
@@ -41,15 +42,29 @@ std::vector<SweptConfig> CompileSweep::compile(const std::vector<std::uint64_t>&
     }
   } abandon{*this};
   std::vector<SweptConfig> result(indices.size());
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    result[i].index = indices[i];
-    start(result[i]);
+  const std::vector<std::uint64_t> asked = keep_going ? indices : common_.to_ask(space_, indices);
+  const std::set<std::uint64_t> first(asked.begin(), asked.end());
+  const auto start_those = [&](bool of_first) {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      result[i].index = indices[i];
+      if (first.contains(indices[i]) == of_first) start(result[i]);
+    }
+  };
+  const auto wait_while = [&](const std::function<bool()>& wanted) {
+    while (outstanding_ > 0 && wanted() && !stopped()) {
+      const std::size_t before = outstanding_;
+      if (!loop_.run_once() && outstanding_ == before)
+        throw Error(ErrorKind::io, "the compile workers ended without an answer");
+    }
+  };
+  start_those(true);
+  wait_while([&] { return !common_.refuted(); });
+  if (outstanding_ == 0 && common_.suspected() && first.size() < indices.size()) {
+    given_up_ = common_.text(indices.size() - first.size());
+    return result;
   }
-  while (outstanding_ > 0 && !stopped()) {
-    const std::size_t before = outstanding_;
-    if (!loop_.run_once() && outstanding_ == before)
-      throw Error(ErrorKind::io, "the compile workers ended without an answer");
-  }
+  start_those(false);
+  wait_while([] { return true; });
   return result;
 }
 
@@ -67,6 +82,7 @@ void CompileSweep::start(SweptConfig& swept) {
     swept.done = true;
     return;
   }
+  if (const auto known = answers_.find(swept.key); known != answers_.end()) return take(swept, known->second);
   auto& sharing = sharing_[swept.key];
   sharing.push_back(&swept);
   if (sharing.size() > 1) return;
@@ -74,9 +90,11 @@ void CompileSweep::start(SweptConfig& swept) {
   compiler_.compile({backend_, store_, swept.key, std::move(request)}, spec_.kernel.compile_timeout_s,
                     [this, key = swept.key, index = swept.index](const CompileAnswer& answer) {
                       --outstanding_;
+                      common_.add(index, key, answer);
                       if (!answer.artifact.manifest.empty())
                         resolver_.learn(resolver_.compile_request(space_.at(index)), answer.artifact.manifest);
                       for (SweptConfig* const waiting : sharing_[key]) take(*waiting, answer);
+                      answers_.emplace(key, answer);
                     });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/resolve/resolve.hpp"
+#include "core/run/common_failure.hpp"
 #include "core/run/services.hpp"
 #include "system/event_loop.hpp"
 
@@ -40,10 +41,14 @@ class CompileSweep {
   CompileSweep(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
                std::string backend, std::filesystem::path store, system::EventLoop& loop, CompileService& compiler);
 
-  /// One answer for each index, in their order. Checks `stopped` after each turn of the loop; if it is true, jobs in
-  /// progress are cancelled. Throws the errors of the event loop, such as Error(unsupported) for an architecture that
-  /// the compiler does not support; no job of this sweep is in progress then.
-  std::vector<SweptConfig> compile(const std::vector<std::uint64_t>& indices, const std::function<bool()>& stopped);
+  /// One answer for each index, in their order. If all fail alike, no more than show that are compiled: then
+  /// common_failure() is the message about the others, which are not done. Checks `stopped` after each turn of the
+  /// loop; if it is true, jobs in progress are cancelled. Throws the errors of the event loop, such as
+  /// Error(unsupported) for an architecture that the compiler does not support; no job of this sweep is in progress
+  /// then.
+  std::vector<SweptConfig> compile(const std::vector<std::uint64_t>& indices, const std::function<bool()>& stopped,
+                                   bool keep_going = false);
+  const std::string& common_failure() const noexcept { return given_up_; }
 
  private:
   void start(SweptConfig& swept);
@@ -56,8 +61,11 @@ class CompileSweep {
   std::filesystem::path store_;
   system::EventLoop& loop_;
   CompileService& compiler_;
+  CommonFailure common_;
+  std::string given_up_;
   std::size_t outstanding_ = 0;
   std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by key of the artifact
+  std::map<std::string, CompileAnswer> answers_;              ///< by key of the artifact
 };
 
 }  // namespace xtune::run

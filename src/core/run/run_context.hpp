@@ -28,6 +28,7 @@ struct Trial {
     drift,      ///< the incumbent, measured once more
     calibrate,  ///< one that passed before, measured in full to compare devices
     finalist,   ///< measured in finals
+    probe,      ///< compiled only, to find out whether all fail alike (common_failure.hpp)
   };
   Purpose purpose = Purpose::search;
   SearchPath::Proposal proposal;

@@ -358,7 +358,6 @@ void OutcomeHandler::finish(Trial& trial, const std::string& log) {
 }
 
 void OutcomeHandler::handle(const Trial& trial, store::Record record, const std::string& log, bool from_store) {
-  const bool settled = trial.purpose == Trial::Purpose::settle;
   const Outcome outcome = record.outcome;
   // Strategies minimise times, or scores derived from the objective.
   double observed = 0;
@@ -366,7 +365,8 @@ void OutcomeHandler::handle(const Trial& trial, store::Record record, const std:
   if (measured) observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
   if (outcome == Outcome::pruned) observed = record.time_ms.min;
   if (measured) run_.calibration.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
-  if (!settled) run_.path.set_outcome(trial.proposal.number, {trial.proposal.index, outcome, observed});
+  if (trial.purpose == Trial::Purpose::search)
+    run_.path.set_outcome(trial.proposal.number, {trial.proposal.index, outcome, observed});
   run_.observer.on_record(results_.put(trial, std::move(record)), log, from_store);
   run_.report();
 }

@@ -5,10 +5,14 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/run/advisor.hpp"
+#include "core/run/common_failure.hpp"
 #include "core/run/run_parts.hpp"
+#include "core/search/samples.hpp"
 #include "system/deadline.hpp"
 #include "xtune/error.hpp"
 
@@ -136,6 +140,7 @@ class Tuning final : RunParts {
   bool claim(const TrialPtr& trial, const std::string& name);
   void begin(const TrialPtr& trial);
   void take_compiled(const TrialPtr& trial, const CompileAnswer& answer) override;
+  void look_for_common_failure();
   void take_over(const TrialPtr& trial) override {
     trial->purpose == Trial::Purpose::settle ? compiles.start(trial) : begin(trial);
   }
@@ -147,6 +152,11 @@ class Tuning final : RunParts {
   TuneResult result(bool done);
 
   StopConditions stops_;
+  CommonFailure common_;
+  std::vector<TrialPtr> probes_;  ///< to be compiled, or compiled, unless they show that not all fail alike
+  std::size_t probing_ = 0;       ///< number of probes that are being compiled
+  bool asked_ = false;            ///< there were probes
+  bool gave_up_ = false;          ///< all fail alike
 };
 
 /// Checks for a stop while a large space is built, which may take long.
@@ -185,7 +195,7 @@ TuneResult Tuning::go() {
     look_at_peers();
     peers->every_look([this] { look_at_peers(); });
   }
-  while (!stops_.stopping()) {
+  while (!stops_.stopping() && !gave_up_) {
     if (stops_.draining()) {
       if (devices.busy() == 0 || !loop.run_once()) break;
       continue;
@@ -198,14 +208,14 @@ TuneResult Tuning::go() {
     const std::uint64_t before = totals.answers;
     if (!loop.run_once() && totals.answers == before) throw Error(ErrorKind::io, "the workers ended without an answer");
   }
-  return result(done);
+  return result(done || gave_up_);
 }
 
 /// The result of a search that was completed, or not: stopped, drained or out of time.
 TuneResult Tuning::result(bool done) {
   TuneResult& result = outcomes.results().result();
   result.interrupted = stops_.asked() || (stops_.draining() && !done);
-  result.out_of_time = !result.interrupted && !(done && exhausted());
+  result.out_of_time = !result.interrupted && !gave_up_ && !(done && exhausted());
   keeper.finish();
   stored.finish();
   outcomes.results().read_reported();
@@ -254,6 +264,7 @@ bool Tuning::waits_for_peers() const {
 
 /// Compilers need not wait for a slow device unless the search does; the more jobs wait, the better their order.
 bool Tuning::room() const {
+  if (probing_ > 0) return false;
   if (alternates || path.learns()) return in_flight() < max_in_flight;
   return compiles.trials() < (compiles.longest_first() ? 2 : 1) * max_in_flight;
 }
@@ -312,12 +323,45 @@ void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
   if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
     return benches.add_compiled(trial, answer.outcome == Outcome::ok);
   fill_compiled(*trial, answer, resolver, !spec.steps.empty());
-  if (trial->purpose == Trial::Purpose::finalist)
+  const bool probe = trial->purpose == Trial::Purpose::probe;
+  if (probe || trial->purpose == Trial::Purpose::search)
+    common_.add(trial->proposal.index, trial->record.artifact_key, answer);
+  if (probe)
+    --probing_;
+  else if (trial->purpose == Trial::Purpose::finalist)
     finals.add(trial);
   else if (trial->record.outcome == Outcome::ok)
     benches.add(trial);
   else
     outcomes.finish(*trial, answer.log);
+  look_for_common_failure();
+}
+
+/// Asks configurations that show whether all fail alike, once some have. Their records count only if they do.
+void Tuning::look_for_common_failure() {
+  if (!common_.suspected() || options.keep_going || peers || !options.only.empty() || probing_ > 0) return;
+  RunResults& results = outcomes.results();
+  for (const auto& [outcome, count] : results.result().counts)
+    if (outcome != Outcome::compile_failed && outcome != Outcome::rejected) return common_.refute();
+  if (!std::exchange(asked_, true)) {
+    constexpr std::uint64_t max_candidates = 256;
+    std::vector<std::uint64_t> candidates =
+        search::spread_sample(space, max_candidates, [](std::uint64_t index) { return std::to_string(index); });
+    candidates.insert(candidates.begin(), 0);
+    candidates.push_back(space.size() - 1);
+    const std::vector<std::uint64_t> asked = common_.to_ask(space, candidates);
+    if (asked.size() + results.evaluated() >= planned()) return common_.refute();  // nothing to be gained
+    for (const std::uint64_t index : asked) {
+      probes_.push_back(make_trial(index));
+      probes_.back()->purpose = Trial::Purpose::probe;
+      compiles.start(probes_.back());
+    }
+    probing_ = probes_.size();
+    if (probing_ > 0) return;
+  }
+  gave_up_ = true;
+  for (const TrialPtr& probe : probes_) outcomes.finish(*probe, "");
+  observer.on_warning(common_.text(space.size() - results.evaluated()));
 }
 
 void Tuning::look_at_peers() {

@@ -35,7 +35,8 @@ struct TuneOptions {
   bool retry_failed = false;  ///< try stored crashes and timeouts again
   /// Other programs use the CPUs that measure (system/machine.hpp): tainted results are not measured again now.
   bool busy = false;
-  std::size_t top = 1;  ///< number of best configurations that are measured in full, despite the race
+  bool keep_going = false;  ///< compile all configurations, even if the first ones fail alike
+  std::size_t top = 1;      ///< number of best configurations that are measured in full, despite the race
   /// Once it is true no new work is started: running measurements are finished and kept, and the run ends.
   const std::atomic<bool>* drain = nullptr;
   /// The store's records of this kernel and architecture, if several searches share them; null: the run reads them

@@ -112,6 +112,8 @@ std::vector<std::size_t> shown_columns(const FittedTable& table, std::string& sa
   return shown;
 }
 
+const std::string as_above = "as above";
+
 /// The table with its first texts as columns, and with the parameters as columns or not.
 Layout layout_of(const FittedTable& table, const std::vector<std::size_t>& shown, std::size_t text_columns,
                  bool parameter_columns) {
@@ -122,10 +124,14 @@ Layout layout_of(const FittedTable& table, const std::vector<std::size_t>& shown
     if (kind > Kind::parameter && text_columns > 0) --text_columns;
     if (is_column) layout.header.push_back(title);
     for (std::size_t row = 0; row < table.rows.size(); ++row) {
-      const std::string& cell = table.rows[row][i];
+      const bool repeats = kind == Kind::remark && row > 0 && !table.rows[row][i].empty() &&
+                           table.rows[row][i] == table.rows[row - 1][i];
+      const std::string& cell = repeats ? as_above : table.rows[row][i];
       std::vector<std::string>& below = layout.below[row];
       if (is_column)
         layout.rows[row].push_back(cell);
+      else if (repeats && !below.empty())
+        below.back() += ": " + cell;
       else if (kind == Kind::parameter && !below.empty())
         below.front() += " " + title + "=" + cell;
       else

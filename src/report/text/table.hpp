@@ -32,7 +32,7 @@ struct FittedTable {
     fixed,
     parameter,  ///< of a configuration; listed once below the table if it has one value in all rows
     text,       ///< may be removed from the table: its cells are then on separate lines below their rows
-    remark,     ///< a text that is omitted if it is empty in all rows
+    remark,     ///< a text that is omitted if it is empty in all rows; "as above" if it repeats that of the row before
     context,    ///< a text that is omitted if it is the same in all rows
   };
   struct Column {

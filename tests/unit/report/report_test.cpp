@@ -340,6 +340,11 @@ TEST_CASE("A table fits its reader's columns") {
   CHECK(render_fitted(table, 80) == "#\n-\n1\n2\n");
   table.rows[1] = {"2", "N=2", "failed"};
   CHECK(render_fitted(table, 80) == "#  problem  message\n-  -------  -------\n1  N=1\n2  N=2      failed\n");
+  // A remark is said once.
+  table = {{{"#"}, {"config", text}, {"message", remark}}, {{"1", "A=1", "failed"}, {"2", "A=2", "failed"}}};
+  CHECK(render_fitted(table, 80) ==
+        "#  config  message\n-  ------  --------\n1  A=1     failed\n2  A=2     as above\n");
+  CHECK(render_fitted(table, 12) == "#\n-\n1\n   A=1\n   failed\n2\n   A=2: as\n   above\n");
 }
 
 TEST_CASE("The default configuration has the time of its row in the table") {

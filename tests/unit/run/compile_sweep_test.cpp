@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 
@@ -29,6 +30,8 @@ struct Sweep {
   fakes::Journal journal;
   fakes::FakeCompileService compiler{loop, journal};
   DeviceInfo device = known_device("sm_90").value();
+  std::string more;     ///< parameters
+  std::string failure;  ///< CompileSweep::common_failure() of the last sweep
 
   Sweep() {
     std::ofstream(folder.path() / "k.cu") << "extern \"C\" __global__ void k(float*) {}\n";
@@ -44,12 +47,12 @@ struct Sweep {
   }
 
   std::vector<SweptConfig> compile(
-      const std::string& values, std::function<bool()> stopped = [] { return false; }) {
+      const std::string& values, std::function<bool()> stopped = [] { return false; }, bool keep_going = false) {
     const Spec spec = parse_spec(
         "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k\"\n[problem]\nN = 8\n[space.params]\nA = [1, 2]\nS = { "
         "values = " +
-            values +
-            ", compile_time = false }\n[launch]\ngrid = [\"N\"]\nblock = [\"A * 32\"]\nshared = \"S\"\n"
+            values + ", compile_time = false }\n" + more +
+            "[launch]\ngrid = [\"N\"]\nblock = [\"A * 32\"]\nshared = \"S\"\n"
             "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"out\"\n",
         "k.toml", folder.path(), {{}, "cuda"});
     const Space space = make_space(spec, spec.cases.front(), device_facts(device));
@@ -57,7 +60,9 @@ struct Sweep {
     CompileSweep sweep(spec, space, resolver, "cuda", folder.path() / "store", loop, compiler);
     std::vector<std::uint64_t> indices(space.size());
     for (std::uint64_t i = 0; i < indices.size(); ++i) indices[i] = indices.size() - 1 - i;
-    return sweep.compile(indices, stopped);
+    std::vector<SweptConfig> swept = sweep.compile(indices, stopped, keep_going);
+    failure = sweep.common_failure();
+    return swept;
   }
 };
 
@@ -105,4 +110,31 @@ TEST_CASE("a sweep that is stopped says which answers are missing; nothing answe
   CHECK(sweep.compiler.outstanding == 0);
   for (const SweptConfig& each : swept) CHECK(each.done == (each.launch.max_shared_bytes() == 300000));
   sweep.loop.run_once();
+}
+
+TEST_CASE("An error that all configurations share is found without compiling all of them") {
+  Sweep sweep;
+  sweep.more = "C = [1, 2, 3, 4, 5]\nD = [1, 2, 3, 4]\n";
+  const auto compiled = [&](const std::string& error, const std::string& but = "none", bool keep_going = false) {
+    sweep.compiler.respond = [&](const CompileJob& job) {
+      CompileAnswer answer;
+      answer.artifact.key = job.key;
+      const auto is_other = [&](const auto& define) { return define.first + define.second == but; };
+      if (std::any_of(job.request.defines.begin(), job.request.defines.end(), is_other)) return answer;
+      answer.outcome = Outcome::compile_failed, answer.message = error;
+      return answer;
+    };
+    const std::vector<SweptConfig> swept = sweep.compile(
+        "[0]", [] { return false; }, keep_going);
+    return std::count_if(swept.begin(), swept.end(), [](const SweptConfig& each) { return each.done; });
+  };
+  const std::string typo = "k.cu:4:27: error: 'xx' was not declared in this scope";
+  const auto few = compiled(typo);
+  CHECK((few >= 5 && few <= 10));
+  CHECK(sweep.failure.starts_with(std::to_string(few) + " configurations, with every value of every parameter"));
+  CHECK(sweep.failure.ends_with(typo));
+  CHECK(compiled(typo, "none", true) == 40);
+  for (const char* but : {"A2", "C3", "D4"}) CHECK(compiled(typo, but) == 40);
+  CHECK(compiled("k.cu:4: error: static assertion failed: too large") == 40);
+  CHECK(sweep.failure.empty());
 }

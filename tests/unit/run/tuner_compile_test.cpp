@@ -201,3 +201,40 @@ TEST_CASE("Times are added up: the compilers' CPU, the device's turn, the wall c
   CHECK(result.compile_wall_s == doctest::Approx(2));
   CHECK(result.device_busy_s == doctest::Approx(8));
 }
+
+TEST_CASE("An error that all configurations share ends the run; one that some do not have does not") {
+  Tuning t;
+  t.parameters = "A = [1, 2, 3, 4, 5, 6, 7, 8]\nC = [1, 2, 3, 4, 5]\nD = [1, 2, 3]\n";
+  std::string right = "none";
+  t.compiler.respond = [&](const CompileJob& job) {
+    CompileAnswer answer = compiled(job);
+    if (Tuning::define(job, "A") == right) return answer;
+    answer.outcome = Outcome::compile_failed, answer.message = "k.cu:4: error: 'xx' is undefined";
+    return answer;
+  };
+  t.bench.respond = [](const BenchJob&) { return measured(1); };
+  for (const char* strategy : {"exhaustive", "random", "bayesian"}) {
+    CAPTURE(strategy);
+    t.rest = "[search]\nstrategy = \"" + std::string(strategy) + "\"\nevals = 120\n";
+    t.options.fresh = true;
+    right = "none";
+    const TuneResult none = t.run();
+    CHECK(none.evaluated() < 40);
+    CHECK(none.counts.at(Outcome::compile_failed) == none.evaluated());
+    CHECK_FALSE(none.out_of_time);
+    CHECK_FALSE(none.interrupted);
+    REQUIRE(t.observer.warnings.size() == 1);
+    CHECK(t.observer.warnings[0].find("fail with this error, so the other") != std::string::npos);
+    for (const char* value : {"3", "8"}) {
+      right = value;
+      const TuneResult some = t.run();
+      CHECK(some.evaluated() == 120);
+      CHECK(some.counts.at(Outcome::ok) == 15);
+      CHECK(t.observer.warnings.empty());
+    }
+    t.options.keep_going = true;
+    right = "none";
+    CHECK(t.run().evaluated() == 120);
+    t.options.keep_going = false;
+  }
+}

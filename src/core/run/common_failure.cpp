@@ -1,0 +1,53 @@
+// Compares errors as texts: one that names a value of its configuration differs from the next.
+#include "core/run/common_failure.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "core/build/compile_hint.hpp"
+
+namespace xtune::run {
+
+void CommonFailure::add(std::uint64_t index, const std::string& key, const Ending& answer) {
+  // A missing header is the source's, too, wherever it may come from one day.
+  const bool of_source = answer.outcome == Outcome::compile_failed &&
+                         (answer.lack == build::Lack::none || answer.lack == build::Lack::unclear) &&
+                         answer.message.find("error") != std::string::npos &&
+                         !build::states_a_requirement(answer.message) && !build::states_a_requirement(answer.log);
+  refuted_ = refuted_ || !of_source || (!keys_.empty() && answer.message != error_);
+  if (refuted_) return;
+  error_ = answer.message;
+  failed_.insert(index);
+  keys_.insert(key);
+}
+
+std::vector<std::uint64_t> CommonFailure::to_ask(const space::Space& space,
+                                                 const std::vector<std::uint64_t>& candidates) const {
+  std::set<std::pair<std::size_t, std::uint32_t>> shown;
+  const auto shows_more = [&](std::uint64_t index) {
+    const std::vector<std::uint32_t> values = space.value_indices(index);
+    const std::size_t before = shown.size();
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (space.parameters()[i].compile_time) shown.emplace(i, values[i]);
+    return shown.size() > before;
+  };
+  for (const std::uint64_t index : failed_) shows_more(index);
+  std::set<std::uint64_t> chosen;
+  // What grows with the parameters, such as a size that is limited, passes at one of the ends.
+  if (!candidates.empty()) chosen = {candidates.front(), candidates.back()};
+  for (const std::uint64_t index : chosen) shows_more(index);
+  for (const std::uint64_t index : candidates)
+    if (shows_more(index)) chosen.insert(index);
+  for (const std::uint64_t index : failed_) chosen.erase(index);
+  return {chosen.begin(), chosen.end()};
+}
+
+std::string CommonFailure::text(std::uint64_t others) const {
+  return fmt::format(
+      "{} configurations, with every value of every parameter, fail with this error, so the other {} were not compiled "
+      "(--keep-going compiles them): {}",
+      failed_.size(), others, error_);
+}
+
+}  // namespace xtune::run

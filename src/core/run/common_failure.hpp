@@ -1,0 +1,39 @@
+// Whether all configurations fail to compile for one reason: then the others need not be compiled.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/run/services.hpp"
+#include "core/space/space.hpp"
+
+namespace xtune::run {
+
+/// The answers of compilers. An error counts as the source's own if nothing has compiled, and configurations that
+/// together have every value of every parameter fail with it, word for word. A requirement (static_assert, #error) does
+/// not: it is meant for some configurations only.
+class CommonFailure {
+ public:
+  /// index: of the configuration; key: of its artifact.
+  void add(std::uint64_t index, const std::string& key, const Ending& answer);
+  /// Nothing but this error so far, often enough to ask further configurations.
+  bool suspected() const noexcept { return !refuted_ && keys_.size() >= 3; }
+  /// Something compiled, or failed otherwise.
+  bool refuted() const noexcept { return refuted_; }
+  void refute() noexcept { refuted_ = true; }
+  /// Those that are still to be asked: the first and the last candidate, and those with a value of a parameter that
+  /// neither these nor the failed ones have. Values that compilers do not see do not count.
+  std::vector<std::uint64_t> to_ask(const space::Space& space, const std::vector<std::uint64_t>& candidates) const;
+  /// The message for the user, when all of them have failed. others: number of configurations that were not compiled.
+  std::string text(std::uint64_t others) const;
+
+ private:
+  std::set<std::uint64_t> failed_;  ///< by index
+  std::set<std::string> keys_;
+  std::string error_;
+  bool refuted_ = false;
+};
+
+}  // namespace xtune::run
