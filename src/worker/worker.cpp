@@ -1,8 +1,9 @@
-// Message loops of the compile and bench workers.
+// The message loops of the compile and bench workers, the probe of a backend, and the guard of fixed clocks.
 #include "worker/worker.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -30,9 +31,11 @@
 #include "core/device/backend_facts.hpp"
 #include "system/clock.hpp"
 #include "system/directory_lock.hpp"
+#include "system/dynamic_library.hpp"
 #include "system/machine.hpp"
 #include "system/processes.hpp"
 #include "worker/bench_session.hpp"
+#include "worker/ipc/inventory.hpp"
 #include "worker/ipc/protocol.hpp"
 #include "worker/process_state.hpp"
 #include "xtune/error.hpp"
@@ -397,6 +400,127 @@ int bench_worker_main(int in, int out, bool sanitize) {
   const system::SuspensionWatch watch;
   system::count_continue_signals();
   return serve(channel, BenchHandler(channel.out), true);
+}
+
+namespace {
+
+run::CompilerState probe_compiler(backend::Backend& backend, const std::string& name) {
+  run::CompilerState state;
+  state.name = name;
+  try {
+    const std::unique_ptr<build::Toolchain> toolchain = backend::open_toolchain(backend, name, "");
+    state.toolchain = toolchain->fingerprint();
+    state.default_arch = toolchain->default_arch();
+    state.archs = toolchain->archs();
+    state.parts = toolchain->parts();
+  } catch (const system::NotInstalled& error) {
+    state.reason = error.what();
+  } catch (const Error& error) {
+    state.reason = error.what();
+    state.failed = true;
+  }
+  return state;
+}
+
+void probe_compilers(backend::Backend& backend, run::BackendState& state) {
+  const std::vector<std::string> compilers = device::compilers_of(state.name);
+  if (compilers.empty()) set_compiler(state, probe_compiler(backend, ""));
+  for (const std::string& compiler : compilers) state.compilers.push_back(probe_compiler(backend, compiler));
+  select_compiler(state, "", "");
+}
+
+}  // namespace
+
+run::BackendState probe_backend(const std::string& name, Probe probe) {
+  run::BackendState state;
+  state.name = name;
+  try {
+    const std::unique_ptr<backend::Backend> backend = backend::make_backend(name);
+    backend::DeviceList list = backend->list_devices();
+    state.devices = std::move(list.devices);
+    state.device_reason = std::move(list.reason);
+    state.device_failed = list.failed;
+    state.driver_absent = list.absent;
+    if (probe == Probe::all) probe_compilers(*backend, state);
+  } catch (const Error& error) {
+    state.device_reason = state.toolchain_reason = error.what();
+    // A backend that is not part of this build does not appear later; the cached state depends on the program.
+    state.device_failed = state.toolchain_failed = error.kind() != ErrorKind::unsupported;
+  }
+  return state;
+}
+
+int probe_worker_main(const std::string& backend, Probe probe) {
+  // On a separate line, after any output of a driver.
+  const std::string line = "\n" + to_json(probe_backend(backend, probe)).dump() + "\n";
+  return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+namespace {
+
+// Nothing but clocks is in the process that guards them: it must live until they are restored.
+
+/// A reader that is gone does not matter.
+void write_line(int out, const nlohmann::json& json) {
+  const std::string line = json.dump() + "\n";
+  if (::write(out, line.data(), line.size()) < 0) return;
+}
+
+void wait_for_end(int in) {
+  char bytes[64];
+  for (;;) {
+    const ssize_t count = ::read(in, bytes, sizeof bytes);
+    if (count == 0 || (count < 0 && errno != EINTR)) return;
+  }
+}
+
+/// What failed; empty: nothing did.
+std::string restore(std::vector<std::unique_ptr<measure::ClockLock>>& locked) {
+  std::string failures;
+  for (const auto& lock : locked) try {
+      lock->unlock();
+    } catch (const Error& error) {
+      failures += (failures.empty() ? "" : "; ") + std::string(error.what());
+    }
+  locked.clear();
+  return failures;
+}
+
+}  // namespace
+
+int guard_clocks(const std::vector<int>& devices, int mhz,
+                 const std::function<std::unique_ptr<measure::ClockLock>(int device)>& open, int in, int out) {
+  for (const int signum : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE}) std::signal(signum, SIG_IGN);
+  std::vector<std::unique_ptr<measure::ClockLock>> locked;
+  nlohmann::json answer{{"locked_mhz", nlohmann::json::array()}, {"undo", nlohmann::json::array()}};
+  try {
+    for (const int device : devices) {
+      std::unique_ptr<measure::ClockLock> lock = open(device);
+      answer["locked_mhz"].push_back(lock->lock(mhz));
+      answer["undo"].push_back(lock->undo_command());
+      locked.push_back(std::move(lock));
+    }
+  } catch (const std::exception& failure) {
+    const auto* const error = dynamic_cast<const Error*>(&failure);
+    std::string message = failure.what();
+    if (const std::string failures = restore(locked); !failures.empty())
+      message += fmt::format("; clocks fixed before that are not restored ({}); this does it: {}", failures,
+                             fmt::join(answer["undo"].get<std::vector<std::string>>(), "; "));
+    write_line(out, error_to_json(error ? error->kind() : ErrorKind::unavailable, message));
+    return 1;
+  }
+  write_line(out, answer);
+  wait_for_end(in);
+  const std::string failures = restore(locked);
+  nlohmann::json end{{"restored", failures.empty()}};
+  if (!failures.empty()) end["message"] = failures;
+  write_line(out, end);
+  return failures.empty() ? 0 : 1;
+}
+
+int clocks_worker_main(const std::string& backend, const std::vector<int>& devices, int mhz) {
+  const auto open = [&](int device) { return backend::make_backend(backend)->open_clocks(device); };
+  return guard_clocks(devices, mhz, open, STDIN_FILENO, STDOUT_FILENO);
 }
 
 }  // namespace xtune::worker
