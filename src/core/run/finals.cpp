@@ -230,7 +230,7 @@ bool FinalsPhase::start() {
     trial->record.dynamic_shared_bytes = trial->launch.max_shared_bytes();
     shared.finalists.push_back(trial);
   }
-  if (run_.peers && !run_.peers->peers().take(shared.claim))
+  if (run_.peers && !run_.peers->take(shared.claim))
     elsewhere_ = std::move(shared);
   else
     for (const TrialPtr& trial : shared.finalists) run_.compiles.start(trial);
@@ -254,7 +254,7 @@ void FinalsPhase::look_at_peers() {
   // Finals of other processes belong to this search, disturbed or not: they are not repeated.
   if (take_stored(elsewhere_->keys, store::Tainted::too, run_.options.peers->began_unix_ms())) {
     elsewhere_.reset();
-  } else if (run_.peers->peers().take(elsewhere_->claim)) {
+  } else if (run_.peers->take(elsewhere_->claim)) {
     const SharedFinals left = *std::exchange(elsewhere_, std::nullopt);
     for (const TrialPtr& trial : left.finalists) run_.compiles.start(trial);
   }

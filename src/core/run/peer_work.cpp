@@ -18,8 +18,8 @@ constexpr std::uint64_t blocks_a_process = 64, max_in_a_block = 64;
 
 }  // namespace
 
-BlockWalk::BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name)
-    : peers_(peers), name_(std::move(name)), size_(sequence.size()), random_(peers.place()) {
+BlockWalk::BlockWalk(const search::Sequence& sequence, const Peers& peers, Take take, std::string name)
+    : take_(std::move(take)), name_(std::move(name)), size_(sequence.size()), random_(peers.place()) {
   const std::uint64_t processes = std::max<std::uint64_t>(peers.size(), 1), place = peers.place();
   block_size_ = std::clamp<std::uint64_t>(size_ / (blocks_a_process * processes), 1, max_in_a_block);
   const std::uint64_t blocks = size_ / block_size_ + (size_ % block_size_ != 0);
@@ -42,7 +42,7 @@ BlockWalk::Range BlockWalk::range_of(std::uint64_t block) const {
   return {block * block_size_, std::min((block + 1) * block_size_, size_)};
 }
 
-bool BlockWalk::take(std::uint64_t block) { return peers_.take(fmt::format("{} block {}", name_, block)); }
+bool BlockWalk::take(std::uint64_t block) { return take_(fmt::format("{} block {}", name_, block)); }
 
 std::optional<std::uint64_t> BlockWalk::next() {
   while (ours_.empty() && own_ != own_end_) {
@@ -106,35 +106,6 @@ void BlockWalk::cut_out(std::size_t place, std::uint64_t block) {
   theirs_.insert(there, left.begin(), left.end());
 }
 
-void LeavablePeers::leave() noexcept {
-  if (!std::exchange(left_, true)) peers_.leave();
-}
-
-void LeavablePeers::leave_over(const Error& error) {
-  if (left_) return;
-  leave();
-  warn_(std::string(error.what()) + "; this process goes on by itself");
-}
-
-bool LeavablePeers::take(const std::string& name) {
-  if (left_) return true;
-  try {
-    return peers_.take(name);
-  } catch (const Error& error) {
-    leave_over(error);
-    return true;
-  }
-}
-
-std::vector<store::Record> LeavablePeers::news() {
-  try {
-    return peers_.news();
-  } catch (const Error& error) {
-    leave_over(error);
-    return {};
-  }
-}
-
 namespace {
 
 // Numbers of the sequence between two turns of the event loop.
@@ -142,15 +113,40 @@ constexpr std::uint64_t numbers_a_look = 1000;
 
 }  // namespace
 
-PeerWork::PeerWork(RunParts& run, Peers& peers)
-    : run_(run), peers_(peers, [&run](const std::string& text) { run.observer.on_warning(text); }) {}
+PeerWork::PeerWork(RunParts& run, Peers& peers) : run_(run), peers_(peers) {}
+
+void PeerWork::leave_over(const std::string& why) {
+  if (std::exchange(left_, true)) return;
+  run_.observer.on_warning(why);
+  peers_.leave();
+}
+
+bool PeerWork::take(const std::string& name) {
+  if (left_) return true;
+  try {
+    return peers_.take(name);
+  } catch (const Error& error) {
+    leave_over(std::string(error.what()) + "; this process goes on by itself");
+    return true;
+  }
+}
+
+std::vector<store::Record> PeerWork::news() {
+  try {
+    return peers_.news();
+  } catch (const Error& error) {
+    leave_over(std::string(error.what()) + "; this process goes on by itself");
+    return {};
+  }
+}
 
 void PeerWork::share_in_blocks(const search::Sequence& sequence) {
   if (sequence.size() == 0) return;
   sequence_ = &sequence;
   // Processes with the same first key have the same sequence, settings and kind of device.
-  blocks_.emplace(sequence, peers_,
-                  fmt::format("{} of {}", run_.make_trial(sequence.at(0))->record.key, sequence.size()));
+  blocks_.emplace(
+      sequence, peers_, [this](const std::string& name) { return take(name); },
+      fmt::format("{} of {}", run_.make_trial(sequence.at(0))->record.key, sequence.size()));
 }
 
 std::optional<SearchPath::Proposal> PeerWork::next() {
@@ -160,7 +156,7 @@ std::optional<SearchPath::Proposal> PeerWork::next() {
 }
 
 bool PeerWork::claim(const TrialPtr& trial, const std::string& name) {
-  if (peers_.take(name)) return true;
+  if (take(name)) return true;
   elsewhere_.push_back({trial, name});
   return false;
 }
@@ -181,7 +177,7 @@ void PeerWork::look_at_trials() {
   for (Elsewhere& each : std::exchange(elsewhere_, {})) {
     if (run_.outcomes.has_come(*each.trial))
       ++run_.totals.answers;
-    else if (peers_.take(each.claim))
+    else if (take(each.claim))
       run_.take_over(each.trial);
     else
       elsewhere_.push_back(std::move(each));
@@ -196,11 +192,10 @@ void PeerWork::every_look(std::function<void()> look) {
 }
 
 bool PeerWork::leave() {
-  if (peers_.has_left()) return false;
-  run_.observer.on_warning(
+  if (left_) return false;
+  leave_over(
       "what was measured here could not be stored, so the other processes of the job will measure it again, and this "
       "one does not wait for theirs: it goes on by itself");
-  peers_.leave();
   return true;
 }
 

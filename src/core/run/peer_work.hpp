@@ -28,8 +28,10 @@ struct RunParts;
 /// about 64 for each process, or blocks of 64.
 class BlockWalk {
  public:
-  /// name: the same for processes with the same sequence, different for others. Both references must outlive it.
-  BlockWalk(const search::Sequence& sequence, Peers& peers, std::string name);
+  /// Whether this process must do the work of this name, as Peers::take.
+  using Take = std::function<bool(const std::string& name)>;
+  /// name: the same for processes with the same sequence, different for others.
+  BlockWalk(const search::Sequence& sequence, const Peers& peers, Take take, std::string name);
 
   /// The next number of the sequence for this process; nullopt: none for now (see look), or none any more. Throws
   /// Error(io).
@@ -52,7 +54,7 @@ class BlockWalk {
   void take_from_others();
   void cut_out(std::size_t place, std::uint64_t block);
 
-  Peers& peers_;
+  const Take take_;
   std::string name_;
   std::uint64_t size_, block_size_;
   std::uint64_t own_ = 0, own_end_ = 0;  ///< blocks of our part that were not claimed yet
@@ -62,32 +64,10 @@ class BlockWalk {
   bool looked_ = false;  ///< since there was nothing left to take over
 };
 
-/// Peers as long as work can be shared: after leave(), or if their store fails, this process does everything.
-class LeavablePeers final : public Peers {
- public:
-  using Warn = std::function<void(const std::string& text)>;
-  LeavablePeers(Peers& peers, Warn warn) : peers_(peers), warn_(std::move(warn)) {}
-  bool has_left() const noexcept { return left_; }
-  void leave() noexcept override;
-  /// Throws nothing: if the store fails, this process does the work.
-  bool take(const std::string& name) override;
-  std::vector<store::Record> news() override;
-  void stored_one() noexcept override { peers_.stored_one(); }
-  std::size_t size() const noexcept override { return peers_.size(); }
-  std::size_t place() const noexcept override { return peers_.place(); }
-  std::int64_t began_unix_ms() const noexcept override { return peers_.began_unix_ms(); }
-  std::uint64_t look_every_ms() const noexcept override { return peers_.look_every_ms(); }
-
- private:
-  void leave_over(const Error& error);
-  Peers& peers_;
-  Warn warn_;
-  bool left_ = false;
-};
-
 /// Each process claims a configuration before it measures it; the results of configurations that others have claimed
 /// are waited for, and the work is taken over if that process has ended. A search that learns nothing from outcomes is
-/// shared in blocks of its sequence (BlockWalk), so that there are few claims.
+/// shared in blocks of its sequence (BlockWalk), so that there are few claims. After leave(), or if the store of the
+/// peers fails, this process does everything.
 class PeerWork {
  public:
   PeerWork(RunParts& run, Peers& peers);
@@ -107,14 +87,15 @@ class PeerWork {
   void forget();
 
   /// The records that other processes have stored since the last call.
-  std::vector<store::Record> news() { return peers_.news(); }
+  std::vector<store::Record> news();
   void look_at_blocks();
   /// Checks for results of trials that other processes have claimed.
   void look_at_trials();
   /// Calls `look` from time to time, until this object is destroyed.
   void every_look(std::function<void()> look);
 
-  Peers& peers() noexcept { return peers_; }
+  /// As Peers::take, but without errors.
+  bool take(const std::string& name);
   /// Stops sharing, with a warning: from now on this process does everything. False: it had already stopped.
   bool leave();
 
@@ -123,8 +104,10 @@ class PeerWork {
     TrialPtr trial;
     std::string claim;
   };
+  void leave_over(const std::string& why);
   RunParts& run_;
-  LeavablePeers peers_;
+  Peers& peers_;
+  bool left_ = false;
   std::vector<Elsewhere> elsewhere_;
   const search::Sequence* sequence_ = nullptr;
   std::optional<BlockWalk> blocks_;

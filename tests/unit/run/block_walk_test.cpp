@@ -51,6 +51,10 @@ struct Seat final : Peers {
   std::uint64_t look_every_ms() const noexcept override { return 1; }
 };
 
+BlockWalk::Take taking(Seat& seat) {
+  return [&seat](const std::string& name) { return seat.take(name); };
+}
+
 /// Processes that take turns: each does one of its numbers, or checks the results of the others.
 struct Crew {
   Numbers numbers;
@@ -63,7 +67,7 @@ struct Crew {
   Crew(std::uint64_t size, std::size_t processes, std::size_t present) : numbers(size), worked(present) {
     for (std::size_t i = 0; i < present; ++i) {
       seats.push_back(std::make_unique<Seat>(board, i, processes));
-      walks.push_back(std::make_unique<BlockWalk>(numbers, *seats.back(), "walk"));
+      walks.push_back(std::make_unique<BlockWalk>(numbers, *seats.back(), taking(*seats.back()), "walk"));
     }
   }
   void look(std::size_t i) {
@@ -156,7 +160,7 @@ TEST_CASE("What came already is asked for once, and a space of any size costs no
   Numbers numbers(std::uint64_t{1} << 62);
   Board board;
   Seat seat(board, 3, 1000);
-  BlockWalk walk(numbers, seat, "walk");
+  BlockWalk walk(numbers, seat, taking(seat), "walk");
   std::uint64_t asked = 0;
   const auto all_known = [&](std::uint64_t) { return ++asked > 0; };
   CHECK(walk.look(all_known, 100));
