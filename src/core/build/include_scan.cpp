@@ -201,20 +201,6 @@ std::string with_ended_lines(std::string_view source) {
   return text;
 }
 
-/// As compilers before C++17 read it: ??= is #, ??/ is a backslash.
-std::string with_trigraphs_replaced(std::string_view source) {
-  constexpr std::string_view third = "=/'()!<>-", meant = "#\\^[]|{}~";
-  std::string text;
-  for (std::size_t at = 0; at < source.size(); ++at) {
-    const std::size_t which = source.substr(at).starts_with("??")
-                                  ? third.find(source[std::min(at + 2, source.size() - 1)])
-                                  : std::string_view::npos;
-    text += which == std::string_view::npos ? source[at] : meant[which];
-    if (which != std::string_view::npos) at += 2;
-  }
-  return text;
-}
-
 }  // namespace
 
 bool is_text(std::string_view beginning) {
@@ -225,9 +211,8 @@ SourceScan scan_source(std::string_view source) {
   SourceScan found;
   if (!is_text(source)) return found;
   Scanner(source, found).run();
-  // The compiler and its language standard are not known here, so everything that any of them finds counts.
-  for (const std::string& other : {with_ended_lines(source), with_trigraphs_replaced(source)})
-    if (other != source) Scanner(other, found).run();
+  // The compiler is not known here, so everything that any of them finds counts.
+  if (const std::string ended = with_ended_lines(source); ended != source) Scanner(ended, found).run();
   return found;
 }
 

@@ -65,13 +65,6 @@ TEST_CASE("The list of variables names each once, and each has its readers") {
   CHECK(variables_read_by({loader}) == std::vector<std::string>{"GLIBC_TUNABLES", "LD_LIBRARY_PATH", "LD_PRELOAD"});
 }
 
-TEST_CASE("An include that only compilers of earlier standards see counts") {
-  const OptionFiles tree;
-  CHECK(tree.counts("flag.h", {}, "?\?=include \"flag.h\"\n"));
-  CHECK(tree.counts("flag.h", {}, "#inc?\?/\nlude \"flag.h\"\n"));
-  CHECK(tree.counts("flag.h", {}, "// is it so?\?/\n#include \"flag.h\"\n"));
-}
-
 TEST_CASE("A header that macros name counts by being there where it is only asked for") {
   const OptionFiles tree;
   CHECK(tree.counts("flag.h", {}, "#define H \"flag.h\"\n#if __has_include(H)\n#endif\n"));

@@ -344,7 +344,7 @@ TEST_CASE("A table fits its reader's columns") {
   table = {{{"#"}, {"config", text}, {"message", remark}}, {{"1", "A=1", "failed"}, {"2", "A=2", "failed"}}};
   CHECK(render_fitted(table, 80) ==
         "#  config  message\n-  ------  --------\n1  A=1     failed\n2  A=2     as above\n");
-  CHECK(render_fitted(table, 12) == "#\n-\n1\n   A=1\n   failed\n2\n   A=2: as\n   above\n");
+  CHECK(render_fitted(table, 8) == "#\n-\n1\n   A=1\n   failed\n2\n   A=2:\n   as\n   above\n");
 }
 
 TEST_CASE("The default configuration has the time of its row in the table") {
