@@ -48,13 +48,15 @@ measure::Budget budget_of(const run::OpenJob& problem, system::Clock& clock, std
   return {clock, limit_s, spare * limit_s};
 }
 
-/// Whether more than the limit was spent, without the time that this process waited for CPUs since `before`.
+/// Whether more than the limit was spent, without the longest time that a thread has waited for a CPU since `before`.
 bool is_over(const measure::Budget& budget, const system::CpuTimes& before) {
   const double spent_s = budget.spent_s();
-  if (spent_s <= budget.limit_s()) return false;
-  const double lost =
-      system::lost_share(before, system::cpu_times(::getpid()), spent_s * 1e9, system::usable_cpus(::getpid()));
-  return (1 - lost) * spent_s > budget.limit_s();
+  std::uint64_t waited_ns = 0;
+  for (const auto& [id, now] : system::cpu_times(::getpid())) {
+    const auto known = before.find(id);
+    waited_ns = std::max(waited_ns, now.wait_ns - (known == before.end() ? 0 : known->second.wait_ns));
+  }
+  return spent_s - static_cast<double>(waited_ns) * 1e-9 > budget.limit_s();
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_CASE("A slow kernel has as many samples as fit the time limit, and the firs
 }
 
 TEST_CASE("A kernel that ends after its time limit has timed out, also where its worker was not killed") {
-  for (const double launch_s : {29.9, 30.1}) {
+  for (const double launch_s : {28.0, 40.0}) {
     Bench bench;
     BenchSession session(bench.device, bench.open, bench.clock);
     BenchAnswer answer = session.bench(bench.job("slow", [&](const FakeLaunch& call) {
