@@ -24,6 +24,7 @@ namespace xtune::validate {
 namespace {
 
 __extension__ using uint128 = unsigned __int128;
+__extension__ using int128 = __int128;
 
 constexpr std::uint64_t filled_grain = std::uint64_t{1} << 16;
 
@@ -63,10 +64,23 @@ std::uint64_t gapless(DType type) {
   return bits < 64 ? std::uint64_t{1} << bits : 0;
 }
 
+/// The first and the last of the integers that a type represents without a gap.
+std::pair<int128, int128> integers_of(DType type) {
+  const int128 count = gapless(type) == 0 ? int128{1} << 64 : int128{gapless(type)};
+  if (spec::is_floating(type)) return {-count, count};
+  return {is_unsigned(type) || type == DType::boolean ? 0 : -count, count - 1};
+}
+
 bool represents(DType type, std::int64_t value) {
-  const std::uint64_t count = gapless(type);
-  if (value < 0 && (is_unsigned(type) || type == DType::boolean)) return false;
-  return count == 0 || static_cast<std::uint64_t>(value < 0 ? -(value + 1) : value) < count;
+  const auto [first, last] = integers_of(type);
+  return value >= first && value <= last;
+}
+
+std::string misfit(DType type, std::int64_t value) {
+  const auto [first, last] = integers_of(type);
+  return fmt::format(
+      "{} does not fit {}, which has all integers only from {} to {}: keep within them, or choose another dtype", value,
+      to_string(type), first, last);
 }
 
 /// Lemire's multiply-shift again, with 64 bits: below a bound of at most 2^64.
@@ -247,7 +261,7 @@ void check_contents(const ArgumentLayout& layout) {
   const auto require_range = [&] {
     require(numbers[0] < numbers[1], "no integer is at least the first number and below the second");
     for (const std::int64_t end : {numbers[0], numbers[1] - 1})
-      require(represents(layout.dtype, end), fmt::format("{} does not fit {}", end, to_string(layout.dtype)));
+      require(represents(layout.dtype, end), misfit(layout.dtype, end));
   };
   switch (layout.fill) {
     case Fill::integers:
@@ -258,14 +272,14 @@ void check_contents(const ArgumentLayout& layout) {
       return numbers.empty() ? void() : require_range();
     case Fill::permutation:
       require(numbers.empty(), "it takes no number");
-      return require(
-          represents(layout.dtype, static_cast<std::int64_t>(length - 1)),
-          fmt::format("rows of {} elements have more numbers than {} represents", length, to_string(layout.dtype)));
+      return require(represents(layout.dtype, static_cast<std::int64_t>(length - 1)),
+                     fmt::format("rows of {} elements have more numbers than {} represents: choose another dtype",
+                                 length, to_string(layout.dtype)));
     case Fill::offsets:
       require(numbers.size() == 1, "it takes the number of elements that the rows have: { offsets = \"NNZ\" }");
       require(!spec::is_floating(layout.dtype) && layout.dtype != DType::boolean, "it needs an integer type");
-      require(numbers[0] >= 0 && represents(layout.dtype, numbers[0]),
-              fmt::format("{} does not fit {}", numbers[0], to_string(layout.dtype)));
+      require(numbers[0] >= 0, "the number of elements is negative");
+      require(represents(layout.dtype, numbers[0]), misfit(layout.dtype, numbers[0]));
       return require(length >= 2, "N rows have N + 1 offsets, so at least 2");
     case Fill::one_hot:
       return require(numbers.empty() ||

@@ -241,7 +241,12 @@ TEST_CASE("Numbers that do not fit type or shape are refused") {
     CHECK_MESSAGE(message.find(words) != std::string::npos, message);
   };
   refused(Fill::integers, DType::i32, {}, 4, "it takes the first integer and the one after the last");
-  refused(Fill::integers, DType::f16, {0, 3000}, 4, "2999 does not fit f16");
+  refused(Fill::integers, DType::f16, {0, 3000}, 4,
+          "2999 does not fit f16, which has all integers only from -2048 to 2048: keep");
+  refused(Fill::integers, DType::f32, {0, 16777218}, 4, "16777217 does not fit f32");
+  ArgumentLayout all = layout_of(DType::f32, {2, 4}, Fill::integers);
+  all.numbers = {-16777216, 16777217};  // ends at 2^24
+  CHECK_NOTHROW(check_contents(all));
   refused(Fill::integers, DType::u8, {-1, 3}, 4, "-1 does not fit u8");
   refused(Fill::sorted, DType::i32, {4}, 4, "it takes no number, or two");
   refused(Fill::sorted, DType::i8, {0, 129}, 4, "128 does not fit i8");
@@ -250,7 +255,7 @@ TEST_CASE("Numbers that do not fit type or shape are refused") {
   refused(Fill::offsets, DType::i32, {}, 4, "it takes the number of elements that the rows have");
   refused(Fill::offsets, DType::f32, {9}, 4, "it needs an integer type");
   refused(Fill::offsets, DType::u8, {256}, 4, "256 does not fit u8");
-  refused(Fill::offsets, DType::i32, {-1}, 4, "-1 does not fit i32");
+  refused(Fill::offsets, DType::i32, {-1}, 4, "the number of elements is negative");
   refused(Fill::offsets, DType::i32, {9}, 1, "N rows have N + 1 offsets");
   refused(Fill::one_hot, DType::u8, {5}, 4, "a row of 4 elements has from 0 to 4 ones");
   refused(Fill::normal, DType::f32, {5}, 4, "it takes no number");
