@@ -105,8 +105,11 @@ std::string disassemble(const build::Artifact& artifact, const fs::path& image) 
     complaints.push_back(result.ok() ? tool.name + " finds no code of the kernel"
                                      : tool.name + ": " + base::first_line(result.stderr_text));
   }
+  const char* const package = artifact.format == "cubin"   ? "nvidia-cuda-toolkit"
+                              : artifact.format == "hsaco" ? "llvm"
+                                                           : "binutils";
   if (complaints.size() == before)
-    complaints.push_back(fmt::format("{} is not in PATH: install it", fmt::join(names, " or ")));
+    complaints.push_back(fmt::format("{} is not in PATH (Debian: {})", fmt::join(names, " or "), package));
   throw Error(ErrorKind::unavailable,
               fmt::format("--isa: {} cannot be read ({})", image.string(), fmt::join(complaints, "; ")));
 }

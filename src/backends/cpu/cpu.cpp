@@ -156,8 +156,8 @@ std::string find_compiler() {
   for (const char* name : {"g++", "clang++"})
     if (std::string found = system::find_program(name); !found.empty()) return found;
   throw system::NotInstalled(
-      "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one, or name "
-      "one in XTUNE_HOST_CXX");
+      "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one (Debian: "
+      "g++), or name one in XTUNE_HOST_CXX");
 }
 
 const std::vector<std::string>& known_host_archs() {

@@ -15,8 +15,9 @@ system::DynamicLibrary open_library() {
   try {
     return system::DynamicLibrary::open({"libcuda.so.1"});
   } catch (const Error& error) {
-    system::throw_with_message(error,
-                               fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node ({})", error.what()));
+    system::throw_with_message(
+        error,
+        fmt::format("libcuda.so.1 not found: no NVIDIA driver on this node (Debian: nvidia-driver; {})", error.what()));
   }
 }
 

@@ -70,7 +70,7 @@ Nvrtc load_nvrtc() {
         error,
         fmt::format(
             "libnvrtc.so not found in CUDA_HOME, CUDA_PATH, the loader's path or /usr/local/cuda: install the CUDA "
-            "toolkit's NVRTC (cuda-nvrtc, or pip install nvidia-cuda-nvrtc) and set CUDA_HOME ({})",
+            "toolkit's NVRTC (Debian: nvidia-cuda-dev; or pip install nvidia-cuda-nvrtc) and set CUDA_HOME ({})",
             error.what()));
   }
   table.library.keep_resident();

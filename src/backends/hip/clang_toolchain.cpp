@@ -371,10 +371,10 @@ void find_device_libraries(ClangInstallation& clang, const fs::path& system) {
       clang.device_libraries = folder;
       return;
     }
-  throw system::NotInstalled(
-      fmt::format("{} compiles for AMD GPUs, but AMD's device libraries (ocml.bc, ockl.bc) were not found: install "
-                  "rocm-device-libs, or name their directory in HIP_DEVICE_LIB_PATH, or ROCm's in ROCM_PATH",
-                  clang.path));
+  throw system::NotInstalled(fmt::format(
+      "{} compiles for AMD GPUs, but AMD's device libraries (ocml.bc, ockl.bc) were not found: install them "
+      "(Debian, ROCm: rocm-device-libs), or name their directory in HIP_DEVICE_LIB_PATH, or ROCm's in ROCM_PATH",
+      clang.path));
 }
 
 void find_headers(ClangInstallation& clang, const fs::path& system) {

@@ -47,7 +47,8 @@ system::DynamicLibrary open_runtime() {
   try {
     return open_rocm_library({"amdhip64"});
   } catch (const Error& error) {
-    system::throw_with_message(error, fmt::format("libamdhip64.so not found: no ROCm on this node ({})", error.what()));
+    system::throw_with_message(
+        error, fmt::format("libamdhip64.so not found: no ROCm on this node (Debian: libamdhip64-5; {})", error.what()));
   }
 }
 

@@ -214,8 +214,9 @@ Installation ask_cmake() {
   try {
     result = system::run_command(command, options);
   } catch (const Error&) {
-    throw Error(ErrorKind::unavailable,
-                "cmake is not in PATH: Kokkos is found, and its flags are learnt, by CMake 3.16 or later");
+    throw Error(
+        ErrorKind::unavailable,
+        "cmake is not in PATH (Debian: cmake): Kokkos is found, and its flags are learnt, by CMake 3.16 or later");
   }
   const std::string said = complaint(result);
   if (!result.ok() && said.find("\"Kokkos\"") != std::string::npos && said.find("Could not find") != std::string::npos)

@@ -246,9 +246,8 @@ class Rclone final : public Remote {
 
 void require_program(const std::string& program) {
   if (system::find_program(program).empty())
-    throw Error(ErrorKind::unavailable, program +
-                                            " is not installed, or not in PATH; install it, or name the other "
-                                            "program with --via rsync or --via rclone");
+    throw Error(ErrorKind::unavailable, program + " is not installed, or not in PATH; install it (Debian: " + program +
+                                            "), or name the other program with --via rsync or --via rclone");
 }
 
 /// Whether rclone has a remote of the name before the colon.
