@@ -2,11 +2,10 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "backends/backend.hpp"
+#include "fakes/host_kernels.hpp"
 
 using namespace xtune::backend;
 using namespace xtune::build;
@@ -16,19 +15,10 @@ using namespace xtune;
 
 namespace {
 
-struct Host {
-  std::unique_ptr<Backend> backend = make_backend("host");
-  std::unique_ptr<Toolchain> toolchain = backend->open_toolchain();
-  std::unique_ptr<Device> device = backend->open_device(0);
-
+struct Host : fakes::HostKernels {
   Artifact compile(const std::string& body) const {
-    CompileRequest request;
-    request.source_name = "kernel.cu";
-    request.entry = "k";
-    request.source =
-        "#include <cooperative_groups.h>\nextern \"C\" __global__ void k(int* x, int* t, int n) {\n" + body + "}";
-    request.arch = toolchain->default_arch();
-    return toolchain->compile(request);
+    return compile_source("#include <cooperative_groups.h>\nextern \"C\" __global__ void k(int* x, int* t, int n) {\n" +
+                          body + "}");
   }
   /// Empty, or the failure.
   std::string run(const Artifact& artifact, std::uint32_t blocks, std::vector<int>& x, bool cooperative = true) const {

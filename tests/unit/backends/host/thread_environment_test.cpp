@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "backends/backend.hpp"
 #include "backends/host/block/kernel_library.hpp"
 #include "fakes/environment_variable.hpp"
+#include "fakes/host_kernels.hpp"
 #include "system/files.hpp"
 
 using namespace xtune::backend;
@@ -23,19 +23,10 @@ using namespace xtune;
 
 namespace {
 
-struct Host {
-  std::unique_ptr<Backend> backend = make_backend("host");
-  std::unique_ptr<Toolchain> toolchain = backend->open_toolchain();
-  std::unique_ptr<Device> device = backend->open_device(0);
-
+struct Host : fakes::HostKernels {
   Artifact compile(const std::string& body, const std::vector<std::string>& options = {}) {
-    CompileRequest request;
-    request.source_name = "kernel.cu";
-    request.entry = "k";
-    request.source = "#include <cfenv>\n#include <cmath>\nextern \"C\" __global__ void k(int* out) {\n" + body + "}\n";
-    request.arch = toolchain->default_arch();
-    request.options = options;
-    return toolchain->compile(request);
+    return compile_source(
+        "#include <cfenv>\n#include <cmath>\nextern \"C\" __global__ void k(int* out) {\n" + body + "}\n", options);
   }
   std::vector<int> run(const Artifact& artifact) {
     constexpr unsigned blocks = 256, threads = 8;
@@ -71,19 +62,14 @@ TEST_CASE("A kernel's rounding does not stay for the next kernel, on no thread")
 
 TEST_CASE("Code of a kernel whose threads live on stays loaded") {
   Host host;
-  CompileRequest request;
-  request.source_name = "kernel.cu";
-  request.entry = "k";
-  request.arch = host.toolchain->default_arch();
-  request.source =
+  const Artifact artifact = host.compile_source(
       "#include <atomic>\n#include <thread>\n"
       "extern \"C\" __global__ void k(std::atomic<int>* out) {\n"
-      "  std::thread([=] { while (!out[1]) { ++out[0]; std::this_thread::yield(); } out[2] = 1; }).detach();\n}\n";
+      "  std::thread([=] { while (!out[1]) { ++out[0]; std::this_thread::yield(); } out[2] = 1; }).detach();\n}\n");
   const auto memory = host.device->allocate(3 * sizeof(int));
   memory->fill(0, 3 * sizeof(int), std::byte{0});
   const std::vector<KernelArgument> arguments = {memory.get()};
-  host.device->load(host.toolchain->compile(request), device::Launch{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0})
-      ->run({arguments, true, 0});
+  host.device->load(artifact, device::Launch{{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0})->run({arguments, true, 0});
   auto* const out = static_cast<std::atomic<int>*>(memory->address());
   for (const int seen = out[0]; out[0] < seen + 1000;) std::this_thread::yield();
   out[1] = 1;
