@@ -65,10 +65,10 @@ def measure(configurations, request):
         start = time.perf_counter()
         product(a, b, c, n)
         times_ms.append((time.perf_counter() - start) * 1e3)
-    if request["check"] and not right(a, b, c, n):
+    if request["validate"] and not right(a, b, c, n):
         return {"error": "wrong_result", "message": "the product differs"}
     rate = 2 * n**3 / (min(times_ms) * 1e3)
-    return {"times_ms": times_ms, "checked": request["check"], "metrics": {"MFLOPS": rate}}
+    return {"times_ms": times_ms, "validated": request["validate"], "metrics": {"MFLOPS": rate}}
 
 
 def main():

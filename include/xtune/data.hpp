@@ -130,12 +130,12 @@ struct HostArray {
   void check_dtype(DType wanted) const;
 };
 
-/// The arguments of a reference or an output check: the problem and the inputs and, for a check, the configuration and
+/// The arguments of a reference or a validator: the problem and the inputs and, for a validator, the configuration and
 /// its outputs.
 class Arguments {
  public:
   Bindings problem;                ///< problem sizes by name
-  Bindings config;                 ///< only for a check: the configuration that ran
+  Bindings config;                 ///< only for a validator: the configuration that ran
   std::vector<HostArray> inputs;   ///< arguments that are read (input, inout), before the launch
   std::vector<HostArray> outputs;  ///< arguments that are written (output, inout), after the launch; a reference sees
                                    ///< only their names, types and shapes: they have no bytes yet

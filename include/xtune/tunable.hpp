@@ -324,24 +324,29 @@ class Tunable {
   /// Sets code that computes the expected outputs from the inputs, once for each problem. If it throws, tune() throws
   /// Error(invalid_argument); an Error(interrupted) leaves tune() as it is.
   Tunable& reference(std::function<Expected(const Arguments&)> reference);
-  /// Sets code that checks the outputs of every configuration that runs. If it returns false or throws, the result is
-  /// wrong, with the exception's text as the message, except that an Error(interrupted) leaves tune(); a check that
-  /// returns nothing reports only by exceptions. With a reference, it runs after the comparison. xtune cannot detect
-  /// that the code changed: stored results stay valid until the label changes, so change the label with the check.
-  template <std::invocable<const Arguments&> Check>
-  Tunable& output_check(Check check, const std::string& label = "1") {
-    if constexpr (std::is_void_v<std::invoke_result_t<Check&, const Arguments&>>) {
-      return set_check(
-          [check = std::move(check)](const Arguments& arguments) mutable {
-            check(arguments);
+  /// Sets code that validates the outputs of every configuration that runs. If it returns false or throws, the result
+  /// is wrong, with the exception's text as the message, except that an Error(interrupted) leaves tune(); a validator
+  /// that returns nothing reports only by exceptions. With a reference, it runs after the comparison. xtune cannot
+  /// detect that the code changed: stored results stay valid until the label changes, so change it with the validator.
+  template <std::invocable<const Arguments&> Validator>
+  Tunable& validator(Validator validator, const std::string& label = "1") {
+    if constexpr (std::is_void_v<std::invoke_result_t<Validator&, const Arguments&>>) {
+      return set_validator(
+          [validator = std::move(validator)](const Arguments& arguments) mutable {
+            validator(arguments);
             return true;
           },
           label);
     } else {
-      return set_check(std::move(check), label);
+      return set_validator(std::move(validator), label);
     }
   }
-  /// Accepts every result: removes the reference and the output check.
+  /// An earlier name of validator().
+  template <std::invocable<const Arguments&> Validator>
+  Tunable& output_check(Validator code, const std::string& label = "1") {
+    return validator(std::move(code), label);
+  }
+  /// Accepts every result: removes the reference and the validator.
   Tunable& skip_validation();
   Tunable& tolerance(double rtol, double atol);  ///< instead of the default for the type and reduction
 
@@ -390,7 +395,7 @@ class Tunable {
   detail::TunableState& attached();
   Tunable& add_param(const std::string& name, const std::vector<Value>& values, ParamKind kind);
   Tunable& set_reference(const std::string& toml);
-  Tunable& set_check(std::function<bool(const Arguments&)> check, const std::string& label);
+  Tunable& set_validator(std::function<bool(const Arguments&)> validator, const std::string& label);
   Tunable& set(const std::string& section, const std::string& key, const Value& value);
   std::unique_ptr<detail::TunableState> state_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder, with Python's callables as predicates, references, checks and generators.
+// The builder, with Python's callables as predicates, references, validators and generators.
 #include "tunable.hpp"
 
 #include "convert.hpp"
@@ -54,7 +54,7 @@ std::function<Expected(const Arguments&)> reference_of(py::object function) {
 }
 
 /// function(problem, config, inputs, outputs) -> bool
-std::function<bool(const Arguments&)> check_of(py::object function) {
+std::function<bool(const Arguments&)> validator_of(py::object function) {
   return [function = Shared(std::move(function))](const Arguments& arguments) {
     try {
       return with_gil([&] {
@@ -224,8 +224,8 @@ void define_arguments(py::class_<Tunable>& type) {
 
 void define_validation(py::class_<Tunable>& type) {
   type.def("reference", [](Tunable& t, py::object function) { t.reference(reference_of(std::move(function))); })
-      .def("check", [](Tunable& t, py::object function,
-                       const std::string& label) { t.output_check(check_of(std::move(function)), label); })
+      .def("validator", [](Tunable& t, py::object function,
+                           const std::string& label) { t.validator(validator_of(std::move(function)), label); })
       .def(
           "reference_kernel",
           [](Tunable& t, const std::string& entry, std::filesystem::path source_file, std::string source,

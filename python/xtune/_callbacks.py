@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python's callables as predicates, references and checks: arguments by name, arrays as NumPy arrays."""
+"""Python's callables as predicates, references and validators: arguments by name, arrays as NumPy arrays."""
 import functools
 import inspect
 import math
@@ -120,7 +120,7 @@ def reference(function: Callable, scalars: Dict[str, Any]) -> Callable:
 
 
 def truth(answer: Any, what: str) -> bool:
-    """What a predicate or a check answered. Raises InvalidArgumentError for an array."""
+    """What a predicate or a validator answered. Raises InvalidArgumentError for an array."""
     size = (
         answer.numel() if callable(getattr(answer, "numel", None)) else getattr(answer, "size", 1)
     )  # PyTorch has numel
@@ -164,8 +164,8 @@ def predicate_by_name(function: Callable) -> Tuple[List[str], List[str], Callabl
     return names, optional, holds
 
 
-def check(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:
-    """For _native: (problem, config, inputs, outputs) -> bool. what: "saxpy: the check"."""
+def validator(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:
+    """For _native: (problem, config, inputs, outputs) -> bool. what: "saxpy: the validator"."""
 
     def call(problem, config, inputs, outputs):
         before, after = _decoded(inputs), _decoded(outputs)
@@ -190,7 +190,7 @@ def check(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:
 
 
 def judged(answer: Any, what: str) -> bool:
-    """What a check answered; None is right. Raises CallbackMistake if it is not an answer."""
+    """What a validator answered; None is right. Raises CallbackMistake if it is not an answer."""
     if answer is None:
         return True
     try:

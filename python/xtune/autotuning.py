@@ -302,7 +302,7 @@ class AutotunedFunction(_Tuned):
         key: Sequence[str],
         *,
         restore: Sequence[str],
-        check: Optional[Callable],
+        validator: Optional[Callable],
         prepare: Optional[Callable],
         timer: str,
         version: Optional[str],
@@ -310,9 +310,9 @@ class AutotunedFunction(_Tuned):
         settings: Mapping[str, Any],
     ):
         self._params, self._definition = dict(params), dict(definition)
-        self._check, self._prepare, self._timer, self._settings = check, prepare, timer, dict(settings)
+        self._validator, self._prepare, self._timer, self._settings = validator, prepare, timer, dict(settings)
         if version is None:
-            version = self._version_of(function) + ("" if check is None else f"-{label_of(check)}")
+            version = self._version_of(function) + ("" if validator is None else f"-{label_of(validator)}")
         self._version = version
         signature = self._signature_of(function)
         names = [name for key in self._params for name in (key if isinstance(key, tuple) else (key,))]
@@ -414,15 +414,15 @@ class AutotunedFunction(_Tuned):
         return array.clone() if hasattr(array, "clone") else array.copy()
 
     def _judge(self, answer: Any, call: _Call) -> bool:
-        what = f"{self.__name__}: the check"
+        what = f"{self.__name__}: the validator"
         given = (answer, *call.args), {**call.named, **call.defaults}
         try:
-            inspect.signature(self._check).bind(*given[0], **given[1])
+            inspect.signature(self._validator).bind(*given[0], **given[1])
         except TypeError as error:
             raise CallbackMistake(f"{what} cannot be called with the result and the arguments: {error}") from None
         except ValueError:  # it has no signature
             pass
-        return judged(self._check(*given[0], **given[1]), what)
+        return judged(self._validator(*given[0], **given[1]), what)
 
     def _tune(self, function: Callable, call: _Call, prepare: Optional[Callable]) -> Result:
         timer = timer_for(self._timer, list(call.arguments.values()))
@@ -442,8 +442,8 @@ class AutotunedFunction(_Tuned):
             if which not in checked:  # the first call may compile
                 restore()
                 answer = run()
-                if self._check is not None and not self._judge(answer, call):
-                    raise ValueError("the check says that the result is wrong")
+                if self._validator is not None and not self._judge(answer, call):
+                    raise ValueError("the validator says that the result is wrong")
                 checked.add(which)
             return timer.time(which, run, restore if saved else None)
 
@@ -716,7 +716,7 @@ def autotune(
 
     key: names of numbers; another value of one of them, or another dtype of an array, is tuned by itself. Default: all
     integers. Integers that are not in the key may change freely if the shapes of arrays are expressions: the
-    configuration stays, and grid and sizes follow. The other keywords are those of Tunable: reference, check,
+    configuration stays, and grid and sizes follow. The other keywords are those of Tunable: reference, validator,
     constraints, metrics. The arguments of the first call are copied; only the launch that follows writes to them.
 
     A Triton kernel is tuned as it is, and launched as before:
@@ -742,13 +742,15 @@ def autotune(
     names of arrays that get their contents back before each call while tuning, and afterwards. prepare: called with the
     arguments and a configuration, on several threads at once, before any configuration is timed: to compile it, say; an
     exception makes it fail. timer: "torch" (events of the current stream, with a flushed L2 cache), "wall", or "auto":
-    torch if an argument is a tensor on a GPU. check: called with the first result of each configuration and the
+    torch if an argument is a tensor on a GPU. validator: called with the first result of each configuration and the
     arguments; False or an exception makes it fail. version: stored results answer as long as it stays the same; default:
-    from the code of the function and the check, for Triton also of the functions that it calls. constraints, measure, metrics,
-    minimize, maximize: as of Tunable. A configuration whose call raises fails; a call that hangs is not ended.
+    from the code of the function and the validator, for Triton also of the functions that it calls. constraints, measure,
+    metrics, minimize, maximize: as of Tunable. A configuration whose call raises fails; a call that hangs is not ended.
 
     tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.
     """
+    if "check" in definition:  # an earlier name
+        definition.setdefault("validator", definition.pop("check"))
     if params is not None and not isinstance(params, Mapping):
         raise InvalidArgumentError("autotune() takes params or configs: write @xtune.autotune(params={...})")
     _checks.arguments(autotune, {name: value for name, value in locals().items() if name != "definition"}, "autotune: ")
@@ -764,7 +766,7 @@ def autotune(
         if not callable(function) and not _is_triton(function):
             raise InvalidArgumentError(_checks.refusal("autotune", function, "a function to decorate"))
         if grid is None and block is None:
-            others = {name: value for name, value in definition.items() if name != "check"}
+            others = {name: value for name, value in definition.items() if name != "validator"}
             for name in others:
                 if name not in ("constraints", "measure", "metrics", "minimize", "maximize"):
                     raise InvalidArgumentError(
@@ -775,7 +777,7 @@ def autotune(
                 params,
                 key or (),
                 restore=restore,
-                check=definition.get("check"),
+                validator=definition.get("validator"),
                 prepare=prepare,
                 timer=timer,
                 version=version,

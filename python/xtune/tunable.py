@@ -60,7 +60,7 @@ class SearchKeys(TypedDict, total=False):
 
 
 class ValidationKeys(TypedDict, total=False):
-    """Keys of [validate] in a spec, but for reference and check, which are functions here."""
+    """Keys of [validate] in a spec, but for reference and validator, which are functions here."""
 
     rtol: float
     atol: float
@@ -87,7 +87,8 @@ class _Rest(TypedDict, total=False):
     cooperative: bool
     constraints: Union[str, Callable, Sequence[Union[str, Callable]]]
     reference: Optional[Callable]
-    check: Optional[Callable]
+    validator: Optional[Callable]
+    check: Optional[Callable]  # an earlier name of validator
     tolerance: Optional[Sequence[float]]
     options: Sequence[str]
     defines: Optional[Mapping[str, Formula]]
@@ -288,7 +289,7 @@ class Tunable:
         shared       dynamic shared memory in bytes
         constraints  expressions ("BLOCK * UNROLL <= 1024") or callables (lambda BLOCK, UNROLL: ...)
         reference    callable that returns the expected outputs; see the method
-        check        callable that judges the outputs; see the method
+        validator    callable that judges the outputs; see the method
         tolerance    (rtol, atol), instead of the default for type and reduction
         options      compiler options; defines: {"NAME": "value"}; include_dirs: paths
         metrics      {"GB_per_s": "12 * n / time_s / 1e9"}, or callables; minimize, maximize: one or two goals instead of
@@ -317,7 +318,7 @@ class Tunable:
         cooperative: bool = False,
         constraints: Union[str, Callable, Sequence[Union[str, Callable]]] = (),
         reference: Optional[Callable] = None,
-        check: Optional[Callable] = None,
+        validator: Optional[Callable] = None,
         tolerance: Optional[Sequence[float]] = None,
         options: Sequence[str] = (),
         defines: Optional[Mapping[str, Formula]] = None,
@@ -328,6 +329,7 @@ class Tunable:
         measure: Optional[MeasureKeys] = None,
         search: Optional[SearchKeys] = None,
         validation: Optional[ValidationKeys] = None,
+        check: Optional[Callable] = None,  # an earlier name of validator
     ):
         if name is None:
             if source is None and source_file is None:
@@ -365,8 +367,9 @@ class Tunable:
             self.constraint(constraint)
         if reference is not None:
             self.reference(reference)
-        if check is not None:
-            self.check(check)
+        for judge in (check, validator):
+            if judge is not None:
+                self.validator(judge)
         if tolerance is not None:
             if len(tolerance) != 2:
                 raise InvalidArgumentError(f"tolerance: expected (rtol, atol), not {_checks.shown(tolerance)}")
@@ -395,7 +398,7 @@ class Tunable:
 
     @classmethod
     def from_file(cls, path: Path, defines: Optional[Mapping[str, Value]] = None) -> "Tunable":
-        """Reads a spec file; data, predicates, references and checks can be added. defines: like -D NAME=value.
+        """Reads a spec file; data, predicates, references and validators can be added. defines: like -D NAME=value.
 
         Raises StorageError, InvalidSpecError."""
         return cls._of(_native.Tunable.from_file(os.fspath(path), dict(defines or {})))
@@ -722,7 +725,7 @@ class Tunable:
         self._native.kernel_args(list(names))
         return self
 
-    # References and checks.
+    # References and validators.
 
     def reference(self, function: Callable[..., Any]) -> "Tunable":
         """Code that computes the expected outputs, once for each problem.
@@ -734,17 +737,19 @@ class Tunable:
         self._native.reference(_callbacks.reference(function, self._scalars))
         return self
 
-    def check(self, function: Callable[..., Any], label: Optional[str] = None) -> "Tunable":
+    def validator(self, function: Callable[..., Any], label: Optional[str] = None) -> "Tunable":
         """Code that judges the outputs of every configuration that runs.
 
         Its parameters are names of outputs (NumPy arrays after the launch), inputs, scalars, problem sizes and
         parameters, or `inputs`, `outputs`, `config` and `problem` (dicts). The result is wrong if it returns False or
-        raises; None is right. label: stored results are checked again if it changes; default: from the code of the
+        raises; None is right. label: stored results are validated again if it changes; default: from the code of the
         function, of the functions of its module that it calls, and from the values that both use (closures, defaults,
         an object's state, globals)."""
-        native = _callbacks.check(function, self._scalars, f"{self.name}: the check")
-        self._native.check(native, label or label_of(function))
+        native = _callbacks.validator(function, self._scalars, f"{self.name}: the validator")
+        self._native.validator(native, label or label_of(function))
         return self
+
+    check = validator  # an earlier name
 
     def reference_kernel(
         self,
@@ -792,7 +797,7 @@ class Tunable:
         return self
 
     def skip_validation(self) -> "Tunable":
-        """Accepts every result: removes the reference and the check."""
+        """Accepts every result: removes the reference and the validator."""
         self._native.skip_validation()
         return self
 
@@ -824,7 +829,7 @@ class Tunable:
         A callable's parameters are names that an expression may use (problem sizes, parameters, time_ms, time_s,
         registers, ...) and of metrics before it, or `values` (a dict of all of them); it returns a number, or None for no
         value. It is called whenever a value is needed, also for stored measurements: nothing that it returns is stored.
-        Its exceptions leave tune(). label: as of check; decides whether finals of an earlier run count."""
+        Its exceptions leave tune(). label: as of validator; decides whether finals of an earlier run count."""
         if callable(metric):
             self._native.metric_code(name, _callbacks.metric(metric, name), label or label_of(metric))
         else:

@@ -100,12 +100,12 @@ std::string CheckedBenchService::complaint(const run::BenchJob& job, const std::
     arguments.outputs.push_back(view(layout, std::as_bytes(std::span(std::as_const(contents[i])))));
   }
   try {
-    return check_.holds(arguments) ? "" : "the check says that the outputs are wrong";
+    return check_.holds(arguments) ? "" : "the validator says that the outputs are wrong";
   } catch (const std::exception& error) {
     pass_interruption(error);
-    return std::string("the check: ") + error.what();
+    return std::string("the validator: ") + error.what();
   } catch (...) {
-    return "the check threw something that is not a std::exception";
+    return "the validator threw something that is not a std::exception";
   }
 }
 
@@ -291,7 +291,7 @@ OutputCheck prepare_attachments(const Tunable& tunable, spec::Spec& spec, const 
   if (spec.validate.inputs == spec::Inputs::fresh)
     throw Error(ErrorKind::invalid_argument,
                 spec.kernel.name +
-                    ": [validate] inputs = \"fresh\" and a reference or an output check in code exclude "
+                    ": [validate] inputs = \"fresh\" and a reference or a validator in code exclude "
                     "each other: code sees the inputs of the run's seed only");
   check.problem = problem;
   check.buffers = fill_all(layouts_of(spec, problem, target), spec.search.seed);

@@ -119,7 +119,7 @@ detail::TunableState& Tunable::built() {
   if (!state().text.empty())
     throw Error(ErrorKind::invalid_argument,
                 "the kernel '" + state_->name + "' was read from " + state_->text_name +
-                    ": change it there; in code, data, predicates, reference and check can be added");
+                    ": change it there; in code, data, predicates, reference and validator can be added");
   return *state_;
 }
 
@@ -399,8 +399,7 @@ Tunable& Tunable::tensor_map(const std::string& name, const std::string& of, con
 }
 
 Tunable& Tunable::kernel_args(const std::vector<std::string>& names) {
-  built().set("kernel", "args", toml_array({names.begin(), names.end()}));
-  return *this;
+  return built().set("kernel", "args", toml_array({names.begin(), names.end()})), *this;
 }
 
 Tunable& Tunable::data(const std::string& argument, const Data& data) {
@@ -469,9 +468,9 @@ Tunable& Tunable::reference(std::function<Expected(const Arguments&)> reference)
   return *this;
 }
 
-Tunable& Tunable::set_check(std::function<bool(const Arguments&)> check, const std::string& label) {
-  if (!check) throw Error(ErrorKind::invalid_argument, "output_check: the function is empty");
-  attached().check = std::move(check);
+Tunable& Tunable::set_validator(std::function<bool(const Arguments&)> validator, const std::string& label) {
+  if (!validator) throw Error(ErrorKind::invalid_argument, "validator: the function is empty");
+  attached().check = std::move(validator);
   state_->check_label = label.empty() ? "1" : label;
   return *this;
 }

@@ -174,7 +174,7 @@ std::string toml_of(const detail::TunableState& state) {
   for (const auto& predicate : state.predicates)
     text += fmt::format("# constraint in code over {}\n", list_text(predicate.names));
   if (state.reference) text += "# reference in code\n";
-  if (state.check) text += "# check in code, label " + spec::toml_string(state.check_label) + "\n";
+  if (state.check) text += "# validator in code, label " + spec::toml_string(state.check_label) + "\n";
   return text;
 }
 
@@ -278,7 +278,7 @@ spec::Spec spec_of(const Tunable& tunable, const std::string& backend) {
   if (judged &&
       std::none_of(spec.args.begin(), spec.args.end(), [](const spec::ArgSpec& a) { return spec::is_output(a.role); }))
     throw Error(ErrorKind::invalid_spec,
-                name + ": there is a reference or a check, but no argument is an output or inout");
+                name + ": there is a reference or a validator, but no argument is an output or inout");
   return spec;
 }
 

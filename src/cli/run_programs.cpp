@@ -83,7 +83,7 @@ Json json_of(const Commands& commands) {
   put(serves ? "serve" : "run", commands.call.words);
   if (serves) json["requests"] = first_requests(commands.call);
   if (!commands.call.environment.empty()) json["environment"] = shown(commands.call.environment);
-  put("check", commands.call.check);
+  put("validate", commands.call.check);
   json["folder"] = commands.call.folder;
   json["artifact"] = commands.artifact_key;
   return json;

@@ -121,7 +121,8 @@ void tell_begin(const ValidateOptions& options, const spec::Spec& spec, const ru
   tell("{}: {} on {}, compiler {}\n", spec.kernel.name, target.backend.name, target.device.name,
        device::compiler_name(target.backend.toolchain));
   if (!spec::validates(spec))
-    tell("note: {}: the spec has neither a reference nor a check: only faults of the kernel are found\n", options.path);
+    tell("note: {}: the spec has neither a reference nor a validator: only faults of the kernel are found\n",
+         options.path);
 }
 
 std::vector<Bindings> chosen(const ValidateOptions& options, const spec::Spec& spec, const Bindings& problem,
@@ -219,7 +220,7 @@ int validate(const ValidateOptions& options) { return for_each_spec(options, val
 
 void add_validate_command(CLI::App& app, Context& context) {
   const auto [command, options] = add_command<ValidateOptions>(
-      app, context, "validate", "Compile, execute and check configurations without measuring them",
+      app, context, "validate", "Compile and execute configurations, and validate their results, without measuring",
       "xtune validate configs/gemm.toml --arch gfx942 -D M=64 -D N=64 -D K=64", validate);
   add_specs_argument(command, options.paths);
   const OptionGroup search(command, option_group::search);

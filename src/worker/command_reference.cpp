@@ -122,15 +122,17 @@ void run_command_check(const CommandCall& call, const std::vector<validate::Arra
   try {
     result = run(call, folder.path);
   } catch (const system::CannotStart& failure) {
-    build::throw_start_failure(failure, "the check", call.argv.front(), Outcome::launch_failed);
+    build::throw_start_failure(failure, "the validator", call.argv.front(), Outcome::launch_failed);
   }
   if (result.timed_out)
     throw build::CandidateFailure(
-        Outcome::timed_out, fmt::format("the check took longer than {} and was stopped; a slow one gets more time with "
-                                        "a larger [measure] timeout_s",
-                                        base::human_seconds(call.timeout_s)));
+        Outcome::timed_out,
+        fmt::format("the validator took longer than {} and was stopped; a slow one gets more time with "
+                    "a larger [measure] timeout_s",
+                    base::human_seconds(call.timeout_s)));
   if (result.ok()) return;
-  const std::string message = "the check " + system::describe_end(result.exit_code, result.signal, last_words(result));
+  const std::string message =
+      "the validator " + system::describe_end(result.exit_code, result.signal, last_words(result));
   const std::string log = result.stdout_text + result.stderr_text;
   if (system::comes_from_others(system::ending_signal(result.exit_code, result.signal)))
     throw build::ShortageFailure(build::Lack::killed, Outcome::wrong_result, message + system::not_from_xtune, log);

@@ -205,7 +205,7 @@ TEST_CASE("A command judges outputs, alone and after a reference; its file count
   const Cli cli;
   const std::string spec = cli.copy_spec("[1, 2]");
   cli.write("check.sh", "test -s $XTUNE_INPUTS/x.npy && test -s $XTUNE_OUTPUTS/y.npy && test $1 = 4096\n");
-  replace(spec, "[validate]\n", "[validate]\ncheck = \"sh check.sh {N}\"\n");
+  replace(spec, "[validate]\n", "[validate]\nvalidator = \"sh check.sh {N}\"\n");
   CHECK(cli.xtune({"check", spec}).exit_code == 0);
   const CommandResult run = cli.run(spec);
   CAPTURE(run.stderr_text);
@@ -218,20 +218,20 @@ TEST_CASE("A command judges outputs, alone and after a reference; its file count
   const CommandResult wrong = cli.run(spec);
   CHECK(parsed(wrong)["counts"] == json{{"wrong_result", 2}});
   CHECK(parsed(wrong)["from_store"] == 0);
-  CHECK(has(failures(wrong), "the check ended with exit code 3: the last elements differ"));
+  CHECK(has(failures(wrong), "the validator ended with exit code 3: the last elements differ"));
 
   cli.write("check.sh", "exec sleep 60\n");
   replace(spec, "[measure]\n", "[measure]\ntimeout_s = 1\n");
   const CommandResult slow = cli.run(spec, {"-D", "VARIANT=1"});
   CHECK(parsed(slow)["counts"] == json{{"timed_out", 1}});
-  CHECK(has(failures(slow), "the check took longer than 1.0 s and was stopped"));
+  CHECK(has(failures(slow), "the validator took longer than 1.0 s and was stopped"));
 
   replace(spec, "sh check.sh {N}", "./no-such-check");
   const CommandResult missing = cli.run(spec);
   CHECK(missing.exit_code == 3);
   CHECK(has(failures(missing), "no-such-check"));
   replace(spec, "\"./no-such-check\"", "\"\"");
-  CHECK(has(failures(cli.xtune({"check", spec})), "check is empty"));
+  CHECK(has(failures(cli.xtune({"check", spec})), "validator is empty"));
 }
 
 TEST_CASE("Fresh inputs: each configuration is judged on its own, and the records are others") {

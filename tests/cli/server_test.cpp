@@ -28,7 +28,7 @@ for line in sys.stdin:
         elif way == 9: print("way 9")
         if way < 6:
             ms = way + request["problem"]["N"] * 1e-3
-            answer = {"times_ms": [ms] * request["samples"], "checked": True, "metrics": {"rate": 100 / ms}}
+            answer = {"times_ms": [ms] * request["samples"], "validated": True, "metrics": {"rate": 100 / ms}}
     print(json.dumps({"id": request["id"], **answer}), flush=True)
 )";
 
@@ -50,7 +50,7 @@ struct Servers : Cli {
 
 TEST_CASE("a server is tuned like a program: one start, checks, metrics, finals, the store") {
   const Servers cli;
-  const std::string spec = cli.spec("[3, 1, 2, 4, 5]", "check = true");
+  const std::string spec = cli.spec("[3, 1, 2, 4, 5]", "validate = true");
   const json first = parsed(cli.xtune({"run", spec, "--format", "json", "--quiet"}));
   CHECK(first["best"]["config"] == json{{"WAY", 1}});
   CHECK(first["best"]["time_ms"].get<double>() == doctest::Approx(1.01));
@@ -62,7 +62,7 @@ TEST_CASE("a server is tuned like a program: one start, checks, metrics, finals,
   CHECK(cli.starts() == 1);
   CHECK_FALSE(has(cli.xtune({"run", spec, "--quiet"}).stdout_text, "not validated"));
   CHECK(has(cli.xtune({"run", cli.spec(), "--quiet"}).stdout_text,
-            "not validated: the spec does not have [process] check"));
+            "not validated: the spec does not have [process] validate"));
   CHECK(has(cli.xtune({"check", spec}).stdout_text, "(a server)"));
   // Another program is another measurement.
   cli.write("server.py", std::string(server_source) + "\n# changed\n");
@@ -99,7 +99,7 @@ TEST_CASE("a server that cannot start ends the run with its standard error") {
 
 TEST_CASE("--dry-run prints lines that start a server with its first requests") {
   const Servers cli;
-  const std::string spec = cli.spec("[2]", "check = true");
+  const std::string spec = cli.spec("[2]", "validate = true");
   const CommandResult text = cli.xtune({"run", spec, "--dry-run"});
   CHECK(has(text.stdout_text, "printf '%s\\n' '{\"do\":\"start\",\"protocol\":1,\"id\":0}' "));
   CHECK(has(text.stdout_text, " | python3 server.py  # WAY=2"));
@@ -111,6 +111,7 @@ TEST_CASE("--dry-run prints lines that start a server with its first requests") 
                                       {"config", {{"WAY", 2}}},
                                       {"problem", {{"N", 10}}},
                                       {"samples", 1},
+                                      {"validate", true},
                                       {"check", true}});
   const std::string line = text.stdout_text.substr(text.stdout_text.find("printf"));
   const CommandResult shell = run_command({"/bin/sh", "-c", "cd " + cli.folder.path().string() + " && " + line});
@@ -124,7 +125,7 @@ TEST_CASE("a spec cannot mix run and serve") {
   };
   CHECK(has(complaint("run = \"true\""), "[process] has both run and serve"));
   CHECK(has(complaint("time = { json = \"t\" }"), "process.time is about the runs of a program"));
-  CHECK(has(complaint("check = \"true\""), "process.check of a server"));
+  CHECK(has(complaint("check = \"true\""), "process.validate of a server"));
   CHECK(has(complaint("outputs = [\"a\"]"), "a server's files belong below {tmp}"));
   CHECK(has(cli.xtune({"check", cli.spec("[1]", "", "heat = { json = \"t\" }")}).stderr_text, "here is only the unit"));
   const std::string other = cli.write("other.toml",

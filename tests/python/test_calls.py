@@ -555,7 +555,7 @@ class AutotuneFunctions(unittest.TestCase):
         self.assertEqual(result.problem, {"x": f"float32[{N}]", "a": 2})
         self.assertEqual(
             {each.config["WAY"]: each.message for each in result.measurements if each.outcome == "launch_failed"},
-            {"wrong": "ValueError: the check says that the result is wrong", "raises": "MemoryError: too large"},
+            {"wrong": "ValueError: the validator says that the result is wrong", "raises": "MemoryError: too large"},
         )
         tuned = len(calls)
         axpy(x, y)

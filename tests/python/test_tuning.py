@@ -616,10 +616,10 @@ class Validation(unittest.TestCase):
     def test_a_check_that_cannot_answer_ends_the_run_and_is_not_a_wrong_result(self):
         with tempfile.TemporaryDirectory() as store:
             with self.assertRaisesRegex(
-                xtune.InvalidArgumentError, "the check has a parameter 'yy', and there are .*y"
+                xtune.InvalidArgumentError, "the validator has a parameter 'yy', and there are .*y"
             ):
                 xtune.tune(saxpy().check(lambda yy: True), **{**HOST, "store": store})
-            with self.assertRaisesRegex(xtune.InvalidArgumentError, "the check returned an array of .* return a bool"):
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "the validator returned an array of .* return a bool"):
                 xtune.tune(saxpy().check(lambda y: y > 0), **{**HOST, "store": store})
             self.assertNotIn("wrong_result", "".join(each.read_text() for each in pathlib.Path(store).rglob("*.jsonl")))
 
@@ -725,7 +725,7 @@ class Callbacks(unittest.TestCase):
         for params in ([1, 2], {"A": [None]}, {"A": [2**64]}, {"A": [(1, 2)]}, {("A", "B"): [(1, None)]}):
             with self.subTest(params=params), self.assertRaisesRegex(xtune.InvalidArgumentError, "^param"):
                 saxpy(params=params)
-        for named in ({"reference": 3}, {"check": "x"}):
+        for named in ({"reference": 3}, {"validator": "x"}):
             with self.assertRaisesRegex(xtune.InvalidArgumentError, f"^{list(named)[0]}: expected a function"):
                 saxpy(**named)
         self.assertEqual(xtune.tune(saxpy(), backend="host", jobs=0.5).counts, {"ok": 4})
@@ -922,7 +922,7 @@ class Keywords(unittest.TestCase):
         for keys, title, missing in (
             (MeasureKeys, "measure", set()),
             (SearchKeys, "search", set()),
-            (ValidationKeys, "validate", {"reference", "check"}),
+            (ValidationKeys, "validate", {"reference", "validator"}),
         ):
             section = re.search(rf"^## \[{title}\]\n(.*?)^##", page, re.S | re.M).group(1)
             cells = re.findall(r"^\|((?: `\w+`,?)+) \|", section, re.M)

@@ -222,15 +222,15 @@ class RunnableProgram final : public measure::Program {
     if (call_.check.empty() || checked_run_ == runs_) return;
     ProgramRun check = run_;
     check.argv = device::from_call_texts(call_.check, own_.places());
-    const ProgramEnd end = start(check, "the check");
-    throw_if_out_of_time(end, "the check", call_.timeout_s);
+    const ProgramEnd end = start(check, "the validator");
+    throw_if_out_of_time(end, "the validator", call_.timeout_s);
     if (!end.ok()) {
       const std::string words = base::last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text);
-      refuse(
-          end, Outcome::wrong_result,
-          fmt::format("the check {}{}", checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
-                      system::describe_end(end.exit_code, end.signal, words)),
-          lack_behind(end, own_));
+      refuse(end, Outcome::wrong_result,
+             fmt::format("the validator {}{}",
+                         checked_run_ > 0 ? fmt::format("passed run 1 and, after run {}, ", runs_) : "",
+                         system::describe_end(end.exit_code, end.signal, words)),
+             lack_behind(end, own_));
     }
     checked_run_ = runs_;
     states_ = states_of(files_);

@@ -62,7 +62,7 @@ nlohmann::ordered_json measure_request(const ProgramCall& call, std::size_t samp
   nlohmann::ordered_json request{{"do", "measure"}};
   request.update(nlohmann::ordered_json::parse(call.request));
   request["samples"] = samples;
-  request["check"] = check;
+  request["validate"] = request["check"] = check;  // the second: an earlier name, for servers that know it
   return request;
 }
 

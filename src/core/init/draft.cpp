@@ -644,7 +644,8 @@ std::string validate_text(const DraftModel& model) {
   const std::string simple =
       "# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(N, 256)\"], block = [256] }\n";
   if (values.empty() || open)
-    return "\n# Nothing checks the results yet. A simple kernel with the same arguments can:\n# [validate]\n" + simple;
+    return "\n# Nothing validates the results yet. A simple kernel with the same arguments can:\n# [validate]\n" +
+           simple;
   return "\n[validate]\n# A simple kernel with the same arguments finds more mistakes:\n" + simple +
          with_comment(fmt::format("reference = {{ config = {{ {} }} }}", fmt::join(values, ", ")),
                       "guess: the kernel is right there");

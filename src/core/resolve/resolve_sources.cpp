@@ -392,9 +392,10 @@ void CandidateResolver::throw_if_data_changed() const {
     build::settle(state_->data_files);
   } catch (const Error& error) {
     if (!state_->spec.process || error.kind() != ErrorKind::io) throw;
-    throw Error(error.kind(), std::string(error.what()) +
-                                  ". A file that the program or its check writes is to be listed in [process] outputs, "
-                                  "or named with {tmp}");
+    throw Error(error.kind(),
+                std::string(error.what()) +
+                    ". A file that the program or its validator writes is to be listed in [process] outputs, "
+                    "or named with {tmp}");
   }
 }
 

@@ -210,6 +210,15 @@ std::string excerpt(std::string_view line, std::size_t column) {
   return "\n  " + base::printable(line) + (plain ? "\n  " + std::string(column - 1, ' ') + "^" : "");
 }
 
+/// Keys have the names of today, also where the file has earlier ones.
+void rename_keys(TomlNode& node, std::string_view name) {
+  const std::string_view now = name == "validate" ? "validator" : name == "process" ? "validate" : "";
+  for (TomlEntry& entry : node.entries) {
+    if (entry.key == "check" && !now.empty() && !node.find(now)) entry.key = now;
+    if (entry.node.is_table()) rename_keys(entry.node, entry.key);
+  }
+}
+
 }  // namespace
 
 TomlNode read_toml(const std::string& text, const std::vector<std::size_t>& line_starts) {
@@ -273,6 +282,7 @@ Document::Document(std::string text, std::string name) : text_(std::move(text)),
       throw TomlSyntaxError{position_of(text_, line_starts_, zero), "a zero byte: this is not a text file"};
     refuse_deep_keys(text_);
     root_ = read_toml(text_, line_starts_);
+    rename_keys(root_, "");
   } catch (const TomlSyntaxError& error) {
     if (is_source_name(name_))
       fail(Location{name_, 0, 0},

@@ -38,7 +38,7 @@ void exclude_kernels(const Reader& reader, const TomlNode& process) {
     if (const TomlNode* node = reader.document.root().find(section))
       reader.fail(node->at,
                   "[" + std::string(section) + "] is about kernels, and [process] tunes a program" +
-                      (std::string(section) == "validate" ? ": its results are judged by check and expect" : ""));
+                      (std::string(section) == "validate" ? ": its results are judged by validate and expect" : ""));
   const TomlNode* const kernel = reader.document.root().find("kernel");
   for (const char* source : {"source", "code"})
     if (kernel != nullptr && kernel->find(source) != nullptr)
@@ -274,12 +274,12 @@ void read_sources(const Reader& reader, const TomlNode& node, ProcessSpec& spec)
 void read_server(const Reader& reader, const TomlNode& process, ProcessSpec& spec) {
   for (const auto& [key, remedy] :
        {std::pair{"time", "a server answers with \"times_ms\""},
-        {"expect", "with check = true a server checks its results, and answers with \"checked\""},
+        {"expect", "with validate = true a server judges its results, and answers with \"validated\""},
         {"outputs", "a server's files belong below {tmp}"}})
     if (const TomlNode* node = process.find(key))
       reader.fail(node->key_at, std::string("process.") + key + " is about the runs of a program: " + remedy);
-  if (const TomlNode* check = process.find("check"))
-    spec.checks = reader.boolean(*check, "process.check of a server, which says whether it checks its results,");
+  if (const TomlNode* validate = process.find("validate"))
+    spec.checks = reader.boolean(*validate, "process.validate of a server, which says whether it judges its results,");
 }
 
 /// Either run or serve.
@@ -294,14 +294,14 @@ void read_main_command(const Reader& reader, const TomlNode& process, bool shell
   spec.serves = serve != nullptr;
   spec.run = read_command(reader, process, spec.serves ? "serve" : "run", shell);
   if (spec.serves) return read_server(reader, process, spec);
-  spec.check = read_command(reader, process, "check", shell);
+  spec.check = read_command(reader, process, "validate", shell);
   if (const TomlNode* timeout = process.find("start_timeout_s"))
     reader.fail(timeout->key_at, "process.start_timeout_s is about servers: it goes only with serve");
 }
 
 constexpr auto process_section = section<ProcessSpec>(
-    "[process]", read_apart("build"), read_apart("run"), read_apart("serve"), read_apart("check"), read_apart("shell"),
-    read_by("exec_prefix", &read_prefix), key("folder", &ProcessSpec::folder, forms::Directory()),
+    "[process]", read_apart("build"), read_apart("run"), read_apart("serve"), read_apart("validate"),
+    read_apart("shell"), read_by("exec_prefix", &read_prefix), key("folder", &ProcessSpec::folder, forms::Directory()),
     read_by("sources", &read_sources), read_by("outputs", &read_outputs), key("environment", &ProcessSpec::environment),
     key("env", &ProcessSpec::env, Environment()), key("build_env", &ProcessSpec::build_env, Environment()),
     key("time", &ProcessSpec::time, TimeValue()), read_by("metrics", &read_process_metrics),

@@ -142,7 +142,7 @@ void read_repeats(const Reader& reader, const TomlNode& validate, ValidateSpec& 
     return;
   }
   if (reader.spec.process)
-    reader.fail(repeatable->at, "xtune does not compare the outputs of programs: use a check in [process]");
+    reader.fail(repeatable->at, "xtune does not compare the outputs of programs: use validate in [process]");
   require_outputs(reader, *repeatable);
   if (repeat == nullptr)
     spec.repeat = usual_repeats;
@@ -160,9 +160,9 @@ void read_accumulate(const Reader& reader, const TomlNode& node, ValidateSpec& s
                                "' is not a real floating-point type (f16, bf16, f32, f64)");
 }
 
-void read_check(const Reader& reader, const TomlNode& node, ValidateSpec& spec) {
+void read_validator(const Reader& reader, const TomlNode& node, ValidateSpec& spec) {
   require_outputs(reader, node);
-  spec.check = read_words(reader, node, "check", command_remedy);
+  spec.check = read_words(reader, node, "validator", command_remedy);
   spec.check_at = reader.document.at(node.at);
 }
 
@@ -173,7 +173,7 @@ constexpr auto validate_section = section<ValidateSpec>(
     key("outlier_factor", &ValidateSpec::outlier_factor, forms::Number{1}), key("reduction", &ValidateSpec::reduction),
     key("repeat", &ValidateSpec::repeat, forms::Integer{0, 10000}), read_apart("repeatable"),
     key("time_reference", &ValidateSpec::time_reference), read_by("accumulate", &read_accumulate),
-    read_by("reference", &read_reference), read_by("check", &read_check),
+    read_by("reference", &read_reference), read_by("validator", &read_validator),
     key("inputs", &ValidateSpec::inputs, forms::Word{inputs_words}));
 
 // "Hot" means no flush at all, so the two keys set the same thing, and must not contradict each other.
@@ -316,7 +316,7 @@ void read_validate(Reader& reader) {
   if (spec.inputs == Inputs::fresh && spec.reference.kind == ReferenceSpec::Kind::file)
     reader.fail(validate->find("inputs")->at,
                 "inputs = \"fresh\" needs a reference that can be computed for new inputs, and a file holds the "
-                "outputs of one set of inputs: use a kernel, builtin or command reference, or a check");
+                "outputs of one set of inputs: use a kernel, builtin or command reference, or a validator");
 }
 
 const std::vector<std::string>& quantity_names() {

@@ -158,7 +158,7 @@ namespace {
 /// libuv's message, after "the build: cannot start sh: ".
 bool tells_a_start_that_failed(std::string_view message) {
   constexpr std::string_view starts[] = {"the build: cannot start ", "the program: cannot start ",
-                                         "the check: cannot start "};
+                                         "the check: cannot start ", "the validator: cannot start "};
   constexpr std::string_view reasons[] = {": resource temporarily unavailable",
                                           ": not enough memory",
                                           ": too many open files",
@@ -241,7 +241,8 @@ bool is_stored_shortage(const Record& record) {
              message.starts_with("the build ended well and left an empty file at {out}") ||
              message.find("not by xtune: perhaps the system ran out of memory") != std::string_view::npos;
     case Outcome::wrong_result:
-      return message.starts_with("the check ") && tells_an_end_by_the_machine(message);
+      return (message.starts_with("the check ") || message.starts_with("the validator ")) &&
+             tells_an_end_by_the_machine(message);
     case Outcome::ok:
     case Outcome::rejected:
     case Outcome::pruned:

@@ -421,8 +421,8 @@ std::string caveats_text(const spec::Spec& spec, const store::Record& best) {
   if (!best.tainted.empty()) text += fmt::format("      tainted: {}\n", fmt::join(best.tainted, "; "));
   if (!spec::validates(spec))
     text += spec.process && spec.process->serves
-                ? "      not validated: the spec does not have [process] check = true\n"
-            : spec.process ? "      not validated but by its exit code: the spec has neither check nor expect\n"
+                ? "      not validated: the spec does not have [process] validate = true\n"
+            : spec.process ? "      not validated but by its exit code: the spec has neither validate nor expect\n"
                            : "      not validated: the spec names no reference\n";
   return text;
 }

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
       .output<float>("y", "N")
       .scalar("n", xtune::DType::i32, "N")
       .measure("max_time_ms", 5)
-      .output_check([](const xtune::Arguments& arguments) { return arguments.output("y").as<float>()[255] == 3.0f; });
+      .validator([](const xtune::Arguments& arguments) { return arguments.output("y").as<float>()[255] == 3.0f; });
   xtune::TuneSettings settings;
   settings.backend = "host";
   settings.keep = false;

@@ -23,7 +23,7 @@ Tunable two_cases(AcrossRule rule) {
 /// Passes if the case is in the set of the configuration.
 Tunable passing(AcrossRule rule, std::set<std::pair<std::int64_t, Bindings>> passes, const std::string& label) {
   Tunable tunable = two_cases(rule);
-  tunable.output_check(
+  tunable.validator(
       [passes = std::move(passes)](const Arguments& arguments) {
         return passes.contains({arguments.size("N"), arguments.config});
       },

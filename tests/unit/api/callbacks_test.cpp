@@ -36,7 +36,7 @@ const std::vector<Place>& places() {
        }},
       {"check",
        [](Tunable& tunable, TuneSettings&, const std::function<void()>& act) {
-         tunable.output_check([act](const Arguments&) { return act(), true; });
+         tunable.validator([act](const Arguments&) { return act(), true; });
        }},
       {"configs_of",
        [](Tunable&, TuneSettings& settings, const std::function<void()>& act) {

@@ -158,7 +158,7 @@ TEST_CASE("where every configuration is wrong nothing is launched, and later cal
   Caller caller(shared_store());
   caller.settings.tuning.fresh = true;
   Tunable wrong = saxpy(256);
-  wrong.output_check([](const Arguments&) { return false; }, "never");
+  wrong.validator([](const Arguments&) { return false; }, "never");
   const Kernel kernel = load(wrong, caller.settings);
   std::vector<float> x(256, 3.0f), y(256, 1.0f);
   const auto call = [&] { kernel(nullptr, static_cast<const float*>(x.data()), y.data(), 2.0f, 256); };

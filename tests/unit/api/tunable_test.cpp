@@ -217,7 +217,7 @@ TEST_CASE("references of every kind reach the spec") {
   CHECK(spec_of(tunable).validate.reference.command.size() == 2);
   tunable.reference([](const Arguments&) { return Expected(); });
   CHECK(spec_of(tunable).validate.reference.kind == ReferenceSpec::Kind::given);
-  tunable.skip_validation().output_check([](const Arguments&) { return true; }, "v2");
+  tunable.skip_validation().validator([](const Arguments&) { return true; }, "v2");
   spec = spec_of(tunable);
   CHECK(spec.validate.reference.kind == ReferenceSpec::Kind::none);
   CHECK(spec.validate.reference.checked_by == "v2");
@@ -251,7 +251,7 @@ TEST_CASE("mistakes are refused with what and where") {
   CHECK(has(argument([] { saxpy().problem("Z", ~std::uint64_t{0}); }), "64-bit signed"));
   CHECK(has(argument([] { saxpy().option("cudda", "-x"); }), "cudda"));
   CHECK(has(argument([] { saxpy().search("strategy", "anealing"); }), "(did you mean 'annealing'?)"));
-  CHECK(has(argument([] { saxpy().output_check(std::function<bool(const Arguments&)>()); }), "empty"));
+  CHECK(has(argument([] { saxpy().validator(std::function<bool(const Arguments&)>()); }), "empty"));
   CHECK(has(argument([] { saxpy().reference_kernel("n", {.source_file = "a.cu", .source = "x"}); }), "exclude"));
   Tunable gone = saxpy();
   const Tunable there = std::move(gone);
@@ -281,7 +281,7 @@ TEST_CASE("a spec that was read takes data and callbacks, and nothing else") {
   Tunable tunable = Tunable::from_file(folder.path() / "saxpy.toml", {{"N", std::int64_t{77}}});
   CHECK(tunable.name() == "saxpy");
   CHECK(spec_of(tunable).cases.front().at("N") == Value(std::int64_t{77}));
-  tunable.data("x", Fill::one).output_check([](const Arguments&) {});
+  tunable.data("x", Fill::one).validator([](const Arguments&) {});
   CHECK(spec_of(tunable).args.at(0).fill == Fill::one);
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { tunable.param("Q", {1}); }), "saxpy.toml: change it there"));
   refused(ErrorKind::invalid_spec, [&] { Tunable::from_text("[kernel]\nnam = 1\n"); });

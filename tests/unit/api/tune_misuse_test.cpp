@@ -54,7 +54,7 @@ TEST_CASE("data of another size than the shape has for the problem is refused") 
         .input("x", std::vector<float>(size), shape)
         .output<float>("y", "N")
         .scalar("n", DType::i32, "N")
-        .output_check([](const Arguments&) { return true; });
+        .validator([](const Arguments&) { return true; });
     return tunable;
   };
   CHECK(has(refused(ErrorKind::invalid_argument, [&] { tune(with_x(65, "N"), host_settings()); }),

@@ -91,7 +91,7 @@ TEST_CASE("a reference in code finds the wrong configurations") {
 TEST_CASE("a check in code judges every configuration, in either isolation") {
   Tunable tunable = saxpy();
   std::set<Bindings> seen;
-  tunable.output_check(
+  tunable.validator(
       [&](const Arguments& arguments) {
         seen.insert(arguments.config);
         const auto expected = saxpy_reference(arguments);
@@ -110,7 +110,7 @@ TEST_CASE("a check in code judges every configuration, in either isolation") {
   CHECK(result.counts == std::map<Outcome, std::uint64_t>{{Outcome::ok, 1}, {Outcome::wrong_result, 3}});
   CHECK(result.best().config == config(64, 2));
   for (const Measurement& each : result.measurements) {
-    if (each.config == config(32, 1)) CHECK(each.message == "the check: not this one");
+    if (each.config == config(32, 1)) CHECK(each.message == "the validator: not this one");
     if (each.config == config(32, 2)) CHECK(has(each.message, "not a std::exception"));
     if (each.config == config(64, 1)) CHECK(has(each.message, "outputs are wrong"));
   }
@@ -118,7 +118,7 @@ TEST_CASE("a check in code judges every configuration, in either isolation") {
 
 TEST_CASE("a check that reports only by exceptions") {
   Tunable tunable = saxpy();
-  tunable.output_check([](const Arguments& arguments) { (void)arguments.output("typo"); });
+  tunable.validator([](const Arguments& arguments) { (void)arguments.output("typo"); });
   const Result result = tune(tunable, host_settings());
   CHECK_FALSE(result.found());
   CHECK(has(refused(ErrorKind::nothing_valid, [&] { result.best(); }), "there is no output 'typo'"));

@@ -37,7 +37,7 @@ TEST_CASE("What earlier versions stored of a machine's lack is recognised") {
              "XTUNE_TMP_DIR says, which must be a file system that allows programs)"));
   CHECK(told(Outcome::compile_failed, "compile", "the build: cannot start sh: resource temporarily unavailable"));
   CHECK(told(Outcome::compile_failed, "compile", "the build: cannot start sh: not enough memory"));
-  CHECK(told(Outcome::launch_failed, "run", "the check: cannot start ./check: too many open files"));
+  CHECK(told(Outcome::launch_failed, "run", "the validator: cannot start ./check: too many open files"));
   CHECK(told(Outcome::launch_failed, "run", "the program: cannot start ./p: text file is busy"));
   CHECK(told(Outcome::compile_failed, "compile", "the build ended well and left an empty file at {out}"));
   CHECK(told(Outcome::compile_failed, "compile", "the build ended with exit code 2: mk.sh: 1: Cannot fork"));
@@ -58,13 +58,13 @@ TEST_CASE("Ends by a signal from elsewhere, and programs and libraries that were
   CHECK(told(Outcome::crashed, "compile", "sh crashed: killed by signal 1 (hangup)"));
   CHECK(told(Outcome::wrong_result, "run", "the check ended with killed by signal 15 (terminated): "));
   CHECK(told(Outcome::launch_failed, "run", "the program ended with exit code 127: r.sh: 1: mytool: not found"));
-  CHECK(told(Outcome::wrong_result, "run", "the check passed run 1 and, after run 3, ended with exit code 126: "));
+  CHECK(told(Outcome::wrong_result, "run", "the validator passed run 1 and, after run 3, ended with exit code 126: "));
   CHECK(told(Outcome::compile_failed, "compile", "the build ended with exit code 2: b.sh: 1: mytool: not found"));
   CHECK(told(Outcome::launch_failed, "run",
              "the program ended with exit code 1: ./m: error while loading shared libraries: libv.so: cannot open "
              "shared object file: No such file or directory"));
   CHECK_FALSE(told(Outcome::crashed, "run", "the program ended with killed by signal 6 (aborted)"));
-  CHECK_FALSE(told(Outcome::wrong_result, "run", "the check ended with exit code 1: differs"));
+  CHECK_FALSE(told(Outcome::wrong_result, "run", "the validator ended with exit code 1: differs"));
   CHECK_FALSE(told(Outcome::wrong_result, "run", "y: 3 of 4 differ; ended with exit code 127"));
 }
 

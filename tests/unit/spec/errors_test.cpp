@@ -235,8 +235,8 @@ TEST_CASE("arguments and launch") {
 }
 
 TEST_CASE("checks and inputs") {
-  refused("rtol = 1e-2", "check = []", "[]\n\n[measure]", "check is empty: give the words of a program's call");
-  refused("rtol = 1e-2", "check = \"a | b\"", "| b", "'|' needs a shell, and none is used");
+  refused("rtol = 1e-2", "validator = []", "[]\n\n[measure]", "validator is empty: give the words of a program's call");
+  refused("rtol = 1e-2", "validator = \"a | b\"", "| b", "'|' needs a shell, and none is used");
   refused("rtol = 1e-2", "check = \"run {BLOCK_M}\"", "BLOCK_M}\"\n\n[measure]", "'BLOCK_M' cannot be used in a text");
   refused("rtol = 1e-2", "inputs = \"new\"", "\"new\"", "inputs: unknown word 'new'");
   refused("reference = { kernel = \"naive\", source = \"naive.cu\", grid = [\"M\"], block = [256] }",

@@ -224,7 +224,7 @@ TEST_CASE("names of parameters and problem sizes are none of those of places") {
 
 TEST_CASE("a kernel's sections do not go with a program") {
   refused_at(program + "[launch]\ngrid = [1]\n", "[launch]", "[process] tunes a program");
-  refused_at(program + "[validate]\nrtol = 1\n", "[validate]", "judged by check and expect");
+  refused_at(program + "[validate]\nrtol = 1\n", "[validate]", "judged by validate and expect");
   refused_at(changed("name = \"stencil\"", "name = \"stencil\"\nsource = \"gemm.cu\""), "[process]",
              "exclude each other");
 }

@@ -45,14 +45,14 @@ TEST_CASE("What a check refuses is a wrong result of the stage that was judged, 
   const BenchAnswer answer = first.run("right", doubling);
   CHECK(answer.outcome == Outcome::wrong_result);
   CHECK(answer.stage == "validate");
-  CHECK(answer.message == "the check ended with exit code 1: not sorted");
+  CHECK(answer.message == "the validator ended with exit code 1: not sorted");
   CHECK(answer.samples_ms.empty());
 
   CheckBench late("test ! -e seen || { echo late; exit 1; }; touch seen");
   const BenchAnswer second = late.run("right", doubling);
   CHECK(second.outcome == Outcome::wrong_result);
   CHECK(second.stage == "validate");
-  CHECK(second.message.find("the check ended with exit code 1: late; the first launch was right") == 0);
+  CHECK(second.message.find("the validator ended with exit code 1: late; the first launch was right") == 0);
 
   CheckBench finals("echo no; exit 1");
   BenchSession session(finals.device, finals.open, finals.clock);

@@ -79,10 +79,10 @@ TEST_CASE("A check gets inputs and outputs as .npy files; 0 says that they are r
   CHECK(exchange.check("cmp \"$XTUNE_INPUTS/x.npy\" \"$XTUNE_OUTPUTS/y.npy\"").outcome == Outcome::ok);
   const Exchange::Verdict wrong = exchange.check("echo first; echo element 3 differs; exit 4");
   CHECK(wrong.outcome == Outcome::wrong_result);
-  CHECK(wrong.message == "the check ended with exit code 4: element 3 differs");
+  CHECK(wrong.message == "the validator ended with exit code 4: element 3 differs");
   CHECK(wrong.lack == build::Lack::none);
-  CHECK(exchange.check("echo out; echo said >&2; exit 1").message == "the check ended with exit code 1: said");
-  CHECK(exchange.check("exit 1").message == "the check ended with exit code 1: it printed nothing");
+  CHECK(exchange.check("echo out; echo said >&2; exit 1").message == "the validator ended with exit code 1: said");
+  CHECK(exchange.check("exit 1").message == "the validator ended with exit code 1: it printed nothing");
   std::error_code ignored;
   CHECK_FALSE(std::filesystem::exists(exchange.folder.path() / "exchange", ignored));
 }

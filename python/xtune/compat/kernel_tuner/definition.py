@@ -297,7 +297,7 @@ def judge(
         return bool(numpy.all(verdict))
 
     label = "" if verify is None else label_of(verify)
-    tunable.check(check, f"{label} {observe is not None} {value_label(expected)} {atol!r}")
+    tunable.validator(check, f"{label} {observe is not None} {value_label(expected)} {atol!r}")
 
 
 # The whole.

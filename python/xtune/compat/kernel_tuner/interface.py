@@ -485,7 +485,7 @@ def run_kernel(
             after.setdefault(name, numpy.array(contents))
 
     if any(isinstance(each, _Buffer) for each in named.values()):
-        tunable.check(keep, "run_kernel")
+        tunable.validator(keep, "run_kernel")
     for key, value in {"rep": 1, "min_rep": 1, "warmup": 0, "race": False, "finals": 0}.items():
         tunable.measure(key, value)
     own = {"keep": False, **(settings or {})}

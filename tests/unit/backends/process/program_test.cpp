@@ -118,7 +118,7 @@ TEST_CASE("a metric that is not found shows what was printed") {
   CHECK(has(Shell("echo time nan").failure(), "wrong_result: the time was not found: it is 'nan'"));
 }
 
-TEST_CASE("what is expected must be in the output, and the check must end well, of the first run and of the last") {
+TEST_CASE("what is expected must be in the output, and the validator must end well, of the first run and of the last") {
   Shell shell("echo 'time 1'; echo 'result 42'; echo x >> runs; echo ok > {tmp}/result");
   shell.call.words = {"/bin/sh", "-c", "echo 'time 1'; echo 'result 42'; echo ok > {tmp}/result"};
   shell.call.expect = "^result 42$";
@@ -136,7 +136,7 @@ TEST_CASE("what is expected must be in the output, and the check must end well, 
   CHECK(has(shell.failure(), "wrong_result: no line of the output matches the expected '^result 43$'"));
   shell.call.expect.clear();
   shell.call.check = {"/bin/sh", "-c", "echo 'differs at 7' >&2; exit 1"};
-  CHECK(shell.failure() == "wrong_result: the check ended with exit code 1: differs at 7");
+  CHECK(shell.failure() == "wrong_result: the validator ended with exit code 1: differs at 7");
 }
 
 TEST_CASE("a check does not judge what another configuration has written") {
@@ -147,7 +147,7 @@ TEST_CASE("a check does not judge what another configuration has written") {
     each->call.outputs = {(shell.folder.path() / "result").string()};
   }
   shell.run();
-  CHECK(has(lazy.failure(), "wrong_result: the check ended with exit code 1"));
+  CHECK(has(lazy.failure(), "wrong_result: the validator ended with exit code 1"));
   shell.run();
   // A file that no run has written belongs to the user.
   std::ofstream(shell.folder.path() / "result") << "edited";
@@ -184,7 +184,7 @@ TEST_CASE("a check does not judge what another run has written before the first 
     if (other) std::ofstream(result) << "theirs";
     other.reset();
   });
-  CHECK(has(lazy.failure(), "wrong_result: the check ended with exit code 1"));
+  CHECK(has(lazy.failure(), "wrong_result: the validator ended with exit code 1"));
   tell_of_waits({});
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("a check that takes too long has not found the results wrong") {
   Shell shell("echo time 1");
   shell.call.check = {"/bin/sh", "-c", "sleep 30"};
   shell.call.timeout_s = 0.5;
-  CHECK(has(shell.failure(), "timed_out: the check ran longer than "));
+  CHECK(has(shell.failure(), "timed_out: the validator ran longer than "));
 }
 
 TEST_CASE("a program whose results are right once only is wrong") {
@@ -227,7 +227,8 @@ TEST_CASE("a program whose results are right once only is wrong") {
     FAIL("it passed");
   } catch (const CandidateFailure& failed) {
     CHECK(failed.outcome() == Outcome::wrong_result);
-    CHECK(failed.what() == std::string("the check passed run 1 and, after run 2, ended with exit code 1: no result"));
+    CHECK(failed.what() ==
+          std::string("the validator passed run 1 and, after run 2, ended with exit code 1: no result"));
   }
 }
 

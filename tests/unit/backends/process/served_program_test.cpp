@@ -128,7 +128,7 @@ TEST_CASE("a server is started once, gets a request for each sample, and ends wi
   CHECK(requests[1]["problem"]["N"] == 4);
   std::vector<nlohmann::json> asked;
   for (std::size_t i = 1; i < 5; ++i)
-    asked.push_back({requests[i]["id"], requests[i]["samples"], requests[i]["check"]});
+    asked.push_back({requests[i]["id"], requests[i]["samples"], requests[i]["validate"]});
   CHECK(asked == std::vector<nlohmann::json>{{1, 1, true}, {2, 2, false}, {3, 1, true}, {4, 1, true}});
   REQUIRE(served.pids().size() == 1);
   CHECK(served.device->kept_processes() == served.pids());
@@ -184,7 +184,7 @@ TEST_CASE("an answer without what was asked for is a wrong result") {
             "the metric 'speed' has an item of type string"));
   served.call.metrics.clear();
   served.call.checks = true;
-  CHECK(has(served.failure("answer(times_ms=[1])"), "its answer does not have \"checked\": true"));
+  CHECK(has(served.failure("answer(times_ms=[1])"), "its answer does not have \"validated\": true"));
 }
 
 TEST_CASE("a server that dies is started again; only a configuration that kills a fresh one is to blame") {
