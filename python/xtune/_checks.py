@@ -32,6 +32,8 @@ def shown(value: Any) -> str:
         return f"an integer of {value.bit_length()} bits"
     if text and len(text) <= _LONGEST and "\n" not in text and not text.startswith("<"):
         return text
+    if isinstance(value, (list, tuple, dict)):
+        return f"a {type(value).__name__} of {len(value)}"
     return f"an object of {type(value).__name__}"
 
 

@@ -73,9 +73,25 @@ def require_known(given: Iterable[str], known: Sequence[str], where: str) -> Non
             raise InvalidArgumentError(f"{where} got an unexpected keyword argument '{name}'{hint}")
 
 
+def _require_whole(definition: Mapping[str, Any], function: str) -> None:
+    """A source with its definition is complete: nothing can be added as to a Tunable."""
+    example = {"args": '{"x": x, "n": numpy.int32(n)}', "grid": '"ceildiv(n, BLOCK)"', "block": '"BLOCK"'}
+    args = definition.get("args")
+    if args is not None and not isinstance(args, Mapping):
+        raise InvalidArgumentError(
+            f"{function}(): args: expected a dict of the kernel's arguments by their names, in its order, "
+            f"not {_checks.shown(args)}: write args={example['args']}"
+        )
+    for name, text in example.items():
+        if not definition.get(name):
+            raise InvalidArgumentError(f"{function}(): {name} is missing: pass it, such as {name}={text}")
+
+
 def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> Tunable:
     """A Tunable from one, from a spec's file, or from a source, as text or in a file, and its definition."""
     require_known(definition, DEFINITION, f"{function}()")
+    if _is_source(kernel):
+        _require_whole(definition, function)
     if _is_source_file(kernel):
         return Tunable(source_file=kernel, **definition)
     if not _is_source(kernel):

@@ -125,7 +125,7 @@ class Observers(unittest.TestCase):
         self.assertEqual((env["best_config"]["real"], env["failed"]), ("double", []))
         chosen = Tunable("layout", {"c": a, "f": b})
         self.assertIs(chosen({"layout": "f"}), b)
-        with self.assertRaisesRegex(xtune.InvalidArgumentError, "no array for layout='x'"):
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "layout='x' has no array"):
             chosen({"layout": "x"})
         with self.assertRaisesRegex(xtune.InvalidArgumentError, "'other', which chooses an array"):
             tuned("add<real>", TYPED, n, [np.int32(n), Tunable("other", [a]), b, a], {"block_size_x": [64]})
@@ -206,7 +206,7 @@ class Calls(unittest.TestCase):
         with warnings.catch_warnings(record=True) as seen, contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("always")
             _, env = kernel_tuner.tune_kernel("vector_add", ADD, 1000, vectors(), {"block_size_x": [32]}, lang="cupy")
-        self.assertTrue(any("no device for it here" in str(each.message) for each in seen))
+        self.assertTrue(any("no device for it was found" in str(each.message) for each in seen))
         self.assertNotEqual(env.result.device.backend, "cuda")
 
     def test_a_script_runs_as_it_is(self):
@@ -234,7 +234,7 @@ class Calls(unittest.TestCase):
                 for path in (str(script), "missing.py")
             )
         self.assertEqual((done.returncode, done.stdout), (0, "['more'] 32 True\n"), done.stderr)
-        self.assertEqual(missing.stderr, "missing.py: there is no such file; pass the path of a script\n")
+        self.assertEqual(missing.stderr, "missing.py: the file does not exist; pass the path of a script\n")
 
 
 if __name__ == "__main__":

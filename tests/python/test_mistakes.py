@@ -378,6 +378,33 @@ class WrongTypes(Table):
         )
 
 
+class Sources(Table):
+    """What tune() misses of a source is named by the keyword, not by the section of a spec."""
+
+    def test_arguments_and_launch(self):
+        x, y = arrays()
+
+        def tuned(**definition):
+            given = {"params": {"block_size_x": [32]}, "args": {"y": y, "x": x}, "grid": "1", "block": "32"}
+            given = {name: value for name, value in {**given, **definition}.items() if value}
+            return lambda: xtune.tune(ADD, **given, **HOST)
+
+        self.expect(
+            [
+                ('tune(): grid is missing: pass it, such as grid="', tuned(grid=None)),
+                ('tune(): block is missing: pass it, such as block="', tuned(block=None)),
+                ('tune(): args is missing: pass it, such as args={"', tuned(args=None)),
+                ("tune(): args: expected a dict of the kernel's arguments by their names", tuned(args=[y, x])),
+            ]
+        )
+
+    def test_earlier_names(self):
+        one = saxpy(name="judged", entry="saxpy").check(lambda zz: True)
+        self.expect(
+            [("judged: the validator has a parameter 'zz'", lambda: xtune.tune(one, configs=ONE, **HOST))],
+        )
+
+
 class RightTypes(unittest.TestCase):
     """What looks like a wrong type, and is none."""
 
@@ -472,7 +499,7 @@ class Texts(Table):
             "backend": lambda: xtune.tune(one, backend=bad),
             "configs[0]: a name": lambda: xtune.tune(one, configs=lambda problem: [{bad: 1}], **HOST),
             "arch": lambda: xtune.compile_all(one, ONE, arch=bad),
-            "check: label": lambda: one.check(lambda y: True, label=bad),
+            "validator: label": lambda: one.check(lambda y: True, label=bad),
             "autotune: version": lambda: function_of(version=bad),
             "toml": lambda: new.from_text(bad),
             "problem['a']": lambda: function_of(key="a")(bad),
@@ -619,9 +646,9 @@ class WrongAnswers(Table):
             )
 
         unknown, array = lambda yy: True, lambda y: y > 0
-        has_a_parameter = "judged: the check has a parameter 'yy', and there are "
-        returned = f"judged: the check returned an array of {N} elements: return a bool"
-        word = "judged: the check, returned: expected a bool or None, not 'wrong'"
+        has_a_parameter = "judged: the validator has a parameter 'yy', and there are "
+        returned = f"judged: the validator returned an array of {N} elements: return a bool"
+        word = "judged: the validator, returned: expected a bool or None, not 'wrong'"
         self.expect(
             [
                 (
@@ -631,7 +658,7 @@ class WrongAnswers(Table):
                     ),
                 ),
                 (
-                    "<lambda>: the check, returned: expected a bool or None, not 1",
+                    "<lambda>: the validator, returned: expected a bool or None, not 1",
                     lambda: function_of(check=lambda *_, **__: 1)(),
                 ),
                 (
@@ -644,11 +671,11 @@ class WrongAnswers(Table):
                 (has_a_parameter, lambda: once(unknown).prepare(n=N)),
                 (has_a_parameter, lambda: once(unknown).benchmark(x, y, 0.0, N, samples=1)),
                 (
-                    "<lambda>: the check returned an array of 3 elements",
+                    "<lambda>: the validator returned an array of 3 elements",
                     lambda: function_of(check=lambda *_, **__: np.ones(3))(),
                 ),
                 (
-                    "<lambda>: the check cannot be called with the result and the arguments: too many positional arguments",
+                    "<lambda>: the validator cannot be called with the result and the arguments: too many positional arguments",
                     lambda: function_of(check=lambda: True)(),
                 ),
             ]

@@ -11,7 +11,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit("usage: python3 -m xtune.compat.kernel_tuner SCRIPT [ARGUMENT...]")
     if not os.path.isfile(sys.argv[1]):
-        sys.exit(f"{sys.argv[1]}: there is no such file; pass the path of a script")
+        sys.exit(f"{sys.argv[1]}: the file does not exist; pass the path of a script")
     package = importlib.import_module("xtune.compat.kernel_tuner")
     sys.modules["kernel_tuner"] = package
     for each in pkgutil.walk_packages(package.__path__, package.__name__ + "."):

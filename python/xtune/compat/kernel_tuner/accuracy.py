@@ -34,7 +34,9 @@ class Tunable:
         value = params[self.param_key]
         if value not in self.data:
             known = ", ".join(map(str, self.data))
-            raise InvalidArgumentError(f"Tunable: there is no array for {self.param_key}={value!r} (found {known})")
+            raise InvalidArgumentError(
+                f"Tunable: {self.param_key}={value!r} has no array (found {known}): add one for each value"
+            )
         return self.data[value]
 
     __call__ = select_for_configuration

@@ -58,15 +58,15 @@ def store_results(results_filename: Path, *args: Any, **named: Any) -> None:
     a name and min or max.
     """
     path = pathlib.Path(results_filename)
-    if "kernel_name" in named or (args and isinstance(args[0], str)):
-        _store_named(path, *args, **named)
-    else:
-        _store(path, *args, **named)
+    found = dict(read_json(path, "results_filename"))
+    has_name = "kernel_name" in named or (args and isinstance(args[0], str))
+    write_json(path, (_with_named if has_name else _with)(path, found, *args, **named), "results_filename")
 
 
 @_checks.checked
-def _store_named(
+def _with_named(
     path: Path,
+    found: Dict[str, Any],
     kernel_name: str,
     kernel_string: Any,
     tune_params: Mapping[str, Sequence[Any]],
@@ -76,10 +76,10 @@ def _store_named(
     top: float = 3,
     objective: Any = None,
     objective_higher_is_better: Optional[bool] = None,
-) -> None:
+) -> Dict[str, Any]:
+    """The file's new contents."""
     best, objective, higher = _best(results, tune_params, top, objective, objective_higher_is_better)
     about = {"kernel_name": kernel_name, "objective": objective, "tunable_parameters": list(tune_params)}
-    found = dict(read_json(path, "results_filename"))
     for name, value in about.items() if found else ():
         if found.get(name) != value:
             raise InvalidArgumentError(
@@ -93,12 +93,13 @@ def _store_named(
         for row in best
     ]
     head = {"version_number": _VERSION, **text, "objective_higher_is_better": higher, **about}
-    write_json(path, {**head, **found, "data": data}, "results_filename")
+    return {**head, **found, "data": data}
 
 
 @_checks.checked
-def _store(
-    path: Path,
+def _with(
+    _path: Path,
+    found: Dict[str, Any],
     tune_params: Mapping[str, Sequence[Any]],
     problem_size: Any,
     results: Sequence[Mapping[str, Any]],
@@ -106,12 +107,11 @@ def _store(
     top: float = 3,
     objective: Any = None,
     objective_higher_is_better: Optional[bool] = None,
-) -> None:
+) -> Dict[str, Any]:
     best, _, _ = _best(results, tune_params, top, objective, objective_higher_is_better)
-    data = dict(read_json(path, "results_filename"))
     device = str(_device_of(env)).strip().replace(" ", "-")
-    data.setdefault(device, {})[_size_name(problem_size)] = best
-    write_json(path, data, "results_filename")
+    found.setdefault(device, {})[_size_name(problem_size)] = best
+    return found
 
 
 def _device_of(env: Mapping[str, Any]) -> Any:

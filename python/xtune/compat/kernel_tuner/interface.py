@@ -163,7 +163,7 @@ def _backend_of(lang: Optional[str], code: str, chosen: Optional[str]) -> str:
         return chosen or "auto"
     if any(each.name == _BACKENDS[name] and each.devices for each in xtune.backends()):
         return _BACKENDS[name]
-    _warn(f"lang '{lang}': there is no device for it here, so the first that xtune finds runs the kernel")
+    _warn(f"lang '{lang}': no device for it was found, so the first that xtune finds runs the kernel")
     return "auto"
 
 
