@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -53,12 +52,7 @@ void find_worker_program() {
   if (const std::filesystem::path folder = own_folder(); !folder.empty())
     places = {folder / XTUNE_PROGRAM_FROM_LIBRARY, folder / "xtune"};
   places.emplace_back(XTUNE_BUILT_PROGRAM);
-  if (const char* path = std::getenv("PATH"))
-    for (std::string_view rest = path; !rest.empty();) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      if (end > 0) places.push_back(std::filesystem::path(rest.substr(0, end)) / "xtune");
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+  if (const std::string found = system::find_program("xtune"); !found.empty()) places.emplace_back(found);
   for (const std::filesystem::path& place : places)
     if (is_program(place)) return worker::set_worker_program(system::absolute_path(place).lexically_normal());
   throw Error(ErrorKind::unavailable,

@@ -24,74 +24,52 @@ struct AuditOptions : SpecsOptions {
 };
 
 /// What the measurements of an audit come from: a device, or a recording for each case.
-class AuditBench {
- public:
-  virtual ~AuditBench() = default;
-  virtual spec::Spec spec() = 0;
-  /// Calls work(target, services) for one case.
+struct AuditBench {
   using Work = std::function<bool(const run::Target&, const run::TuneServices&)>;
-  virtual bool with(const Bindings& problem, const std::atomic<bool>& stop, const Work& work) = 0;
-  virtual std::string device_name() const = 0;
+  spec::Spec spec;
+  std::string device_name;
+  std::function<bool(const Bindings& problem, const Work& work)> with;  ///< calls work for one case
 };
 
-class DeviceBench final : public AuditBench {
- public:
-  DeviceBench(const AuditOptions& options, system::EventLoop& loop)
-      : options_(options),
-        loop_(loop),
-        target_(target_for(options.path, options.common, worker::TargetNeed::device)),
-        workers_(loop, worker::job_count(options.common.jobs), worker::JobWorkers::Orphans::kill) {
-    workers_.add_benches(target_, false);
-  }
-  spec::Spec spec() override {
-    tell_no_gpu(target_, "tuning");
-    spec::Spec spec = load_spec_for(options_.path, options_.common, target_);
-    require_more_than_space(options_.path, spec, "tune");
-    return spec;
-  }
-  bool with(const Bindings& /*problem*/, const std::atomic<bool>& stop, const Work& work) override {
-    return work(target_, {loop_, workers_.compiler(), workers_.benches(), system::awake_clock(), stop});
-  }
-  std::string device_name() const override { return target_.device.name; }
+AuditBench device_bench(const AuditOptions& options, SpecsWork& all) {
+  const auto target =
+      std::make_shared<const run::Target>(target_for(options.path, options.common, worker::TargetNeed::device));
+  const auto workers = std::make_shared<worker::JobWorkers>(all.loop, worker::job_count(options.common.jobs),
+                                                            worker::JobWorkers::Orphans::kill);
+  workers->add_benches(*target, false);
+  tell_no_gpu(*target, "tuning");
+  spec::Spec spec = load_spec_for(options.path, options.common, *target);
+  require_more_than_space(options.path, spec, "tune");
+  return {std::move(spec), target->device.name, [=, &all](const Bindings&, const AuditBench::Work& work) {
+            return work(*target, {all.loop, workers->compiler(), workers->benches(), system::awake_clock(), all.stop});
+          }};
+}
 
- private:
-  const AuditOptions& options_;
-  system::EventLoop& loop_;
-  const run::Target target_;
-  worker::JobWorkers workers_;
-};
-
-class ReplayBench final : public AuditBench {
- public:
-  ReplayBench(const AuditOptions& options, system::EventLoop& loop)
-      : loop_(loop), replay_(open_replay(options.path, options.common, options.recording)) {
-    for (const Bindings& problem : replay_->spec.cases)
-      devices_.push_back(replay_->open(loop, problem)->target.device.name);
+AuditBench replay_bench(const AuditOptions& options, SpecsWork& all) {
+  const std::shared_ptr<Replay> replay = open_replay(options.path, options.common, options.recording);
+  std::string device;
+  for (const Bindings& problem : replay->spec.cases) {
+    const std::string name = replay->open(all.loop, problem)->target.device.name;
+    if (device.empty()) device = name;
   }
-  spec::Spec spec() override { return replay_->spec; }
-  bool with(const Bindings& problem, const std::atomic<bool>& stop, const Work& work) override {
-    const std::unique_ptr<ReplayedCase> replayed = replay_->open(loop_, problem);
-    return work(replayed->target, replayed->services(stop));
-  }
-  std::string device_name() const override { return devices_.front() + ", replayed: all times are simulated"; }
-
- private:
-  system::EventLoop& loop_;
-  const std::unique_ptr<Replay> replay_;
-  std::vector<std::string> devices_;
-};
+  return {replay->spec, device + ", replayed: all times are simulated",
+          [=, &all](const Bindings& problem, const AuditBench::Work& work) {
+            const std::unique_ptr<ReplayedCase> replayed = replay->open(all.loop, problem);
+            return work(replayed->target, replayed->services(all.stop));
+          }};
+}
 
 /// One spec.
 class AuditRun {
  public:
-  AuditRun(const AuditOptions& options, SpecsWork& work) : options_(options), stop_(work.stop) {
-    if (wants_replay(options.path, options.common, options.recording))
-      bench_ = std::make_unique<ReplayBench>(options, work.loop);
-    else
-      bench_ = std::make_unique<DeviceBench>(options, work.loop);
-    spec::Spec spec = bench_->spec();
-    run::apply(options.search, spec.search);
-    audit_ = std::make_unique<run::Audit>(std::move(spec), run::Audit::Settings{folder_.path(), options.same_seed});
+  AuditRun(const AuditOptions& options, SpecsWork& work)
+      : options_(options),
+        stop_(work.stop),
+        bench_((wants_replay(options.path, options.common, options.recording) ? replay_bench : device_bench)(options,
+                                                                                                             work)) {
+    run::apply(options.search, bench_.spec.search);
+    audit_ =
+        std::make_unique<run::Audit>(std::move(bench_.spec), run::Audit::Settings{folder_.path(), options.same_seed});
     observer_.emplace(audit_->spec(), "", ProgressPrinter::Verbosity::warnings, work.loop);
   }
 
@@ -101,7 +79,7 @@ class AuditRun {
     for (std::uint64_t repeat = 0; repeat < options_.repeats && tune_all(repeat); ++repeat) tell_rest(repeat);
     run::find_neighbours(audit_->spec(), audit_->cases());
     for (std::size_t i = 0; i < audit_->cases().size() && !stop_; ++i)
-      bench_->with(audit_->spec().cases[i], stop_, [&](const run::Target& target, const run::TuneServices& services) {
+      bench_.with(audit_->spec().cases[i], [&](const run::Target& target, const run::TuneServices& services) {
         return audit_->compare(i, target, services, *observer_);
       });
     printer.add([this] { return json(); }, [this] { print_text(); });
@@ -114,7 +92,7 @@ class AuditRun {
 
   void announce() const {
     if (options_.quiet) return;
-    tell("{} on {}: {} tunings of {}, each from an empty store\n", spec().kernel.name, bench_->device_name(),
+    tell("{} on {}: {} tunings of {}, each from an empty store\n", spec().kernel.name, bench_.device_name,
          options_.repeats, counted(spec().cases.size(), "problem"));
     if (spec().search.seconds)
       tell("they take up to {}, and then the comparison of their winners\n",
@@ -124,10 +102,9 @@ class AuditRun {
   bool tune_all(std::uint64_t repeat) {
     const std::int64_t start_ns = system::awake_clock().now_ns();
     for (std::size_t i = 0; i < spec().cases.size(); ++i) {
-      const bool kept =
-          bench_->with(spec().cases[i], stop_, [&](const run::Target& target, const run::TuneServices& services) {
-            return audit_->tune(i, repeat, target, services, *observer_);
-          });
+      const bool kept = bench_.with(spec().cases[i], [&](const run::Target& target, const run::TuneServices& services) {
+        return audit_->tune(i, repeat, target, services, *observer_);
+      });
       if (!kept) return false;
       if (!options_.quiet) tell_repeat(repeat, audit_->cases()[i]);
     }
@@ -184,7 +161,7 @@ class AuditRun {
   const AuditOptions& options_;
   const std::atomic<bool>& stop_;
   const system::TemporaryDirectory folder_;
-  std::unique_ptr<AuditBench> bench_;
+  AuditBench bench_;
   std::unique_ptr<run::Audit> audit_;
   std::optional<ProgressPrinter> observer_;  ///< prints each warning once: every repeat has the same ones
   double seconds_ = 0;                       ///< of all complete repeats

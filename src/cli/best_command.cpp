@@ -83,12 +83,6 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
     print_out("  default: {}\n", report::config_text(spec, *config));
 }
 
-std::vector<const store::Record*> pointers_to(const std::vector<store::Record>& records) {
-  std::vector<const store::Record*> pointers;
-  for (const store::Record& record : records) pointers.push_back(&record);
-  return pointers;
-}
-
 /// [objective] across: the stored configuration for all cases together.
 class AcrossAnswer {
  public:
@@ -105,7 +99,7 @@ class AcrossAnswer {
       records_.clear();
       for (std::size_t i = 0; i < fits.size(); ++i) {
         records_.push_back(answering(stored, spec.cases[i], target.device, fits[i]->rules(), worst));
-        cases.push_back({spec.cases[i], target.device, pointers_to(records_.back())});
+        cases.push_back({spec.cases[i], target.device, report::pointers_to(records_.back())});
       }
       choice_ = store::choose_across(store::Objective(spec), spec.objective.across, cases);
       if (choice_) break;
@@ -146,7 +140,7 @@ store::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, 
   store::TopValues top;
   for (const store::KeyFit worst : {store::KeyFit::holds, store::KeyFit::stale, store::KeyFit::differs}) {
     const auto records = answering(stored.view(), problem, target.device, fit.rules(), worst);
-    top = store::top_values(spec.parameters, pointers_to(records), criterion, share);
+    top = store::top_values(spec.parameters, report::pointers_to(records), criterion, share);
     if (top.best > 0) break;
   }
   return top;

@@ -131,16 +131,11 @@ std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& a
   return {problems.begin(), problems.end()};
 }
 
-std::string method_of(const store::Cover& cover) {
-  if (cover.smallest) return "exact";
-  return "greedy";
-}
-
 Json cover_json(const spec::Spec& spec, const Matrix& matrix, const store::Cover& cover, double limit,
                 const device::DeviceInfo& now) {
   Json json{{"kernel", spec.kernel.name},
             {"within", limit - 1},
-            {"method", method_of(cover)},
+            {"method", cover.smallest ? "exact" : "greedy"},
             {"served", cover.within},
             {"cases", matrix.problems.size() + matrix.without.size()}};
   json["configs"] = Json::array();

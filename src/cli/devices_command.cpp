@@ -43,12 +43,14 @@ void print_text(const std::vector<run::BackendState>& states) {
       continue;
     }
     if (state.devices.empty()) print_out("{}: no device: {}\n", state.name, state.device_reason);
-    for (const run::CompilerState& compiler : state.compilers)
-      print_out("{}: compiler {}: {}\n", state.name, compiler.name,
+    std::vector<run::CompilerState> compilers = state.compilers;
+    if (compilers.empty()) {
+      compilers.emplace_back().toolchain = state.toolchain;
+      compilers.back().reason = state.toolchain_reason;
+    }
+    for (const run::CompilerState& compiler : compilers)
+      print_out("{}: compiler{}{}: {}\n", state.name, compiler.name.empty() ? "" : " ", compiler.name,
                 compiler.toolchain.empty() ? "none: " + compiler.reason : device::compiler_name(compiler.toolchain));
-    if (!state.compilers.empty()) continue;
-    print_out("{}: compiler: {}\n", state.name,
-              state.toolchain.empty() ? "none: " + state.toolchain_reason : device::compiler_name(state.toolchain));
   }
 }
 

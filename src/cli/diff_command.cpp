@@ -1,6 +1,5 @@
 // xtune diff: two stores, results, devices or versions compared.
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "base/json_text.hpp"
 #include "base/text.hpp"
@@ -137,7 +136,7 @@ int print(const store::Comparisons& comparisons, const DiffOptions& options) {
     json["failed"] = fails;
     print_json(json);
   } else {
-    print_out("{}", report::comparison_text(comparisons, options.rows, terminal_width(STDOUT_FILENO)));
+    print_out("{}", report::comparison_text(comparisons, options.rows));
   }
   if (fails)
     tell("{} slower by more than {}, or lost (--fail-if-slower)\n",

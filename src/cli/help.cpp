@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cctype>
-#include <sstream>
 #include <string_view>
 
 #include "base/text.hpp"
@@ -86,12 +85,11 @@ std::size_t rank_of(const std::string& group) {
 
 /// Reads a footer: lines that begin with spaces are examples, the others are notes.
 void read_footer(const std::string& footer, CommandText& command) {
-  std::istringstream lines(footer);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : base::split_lines(footer)) {
     if (line.starts_with("  "))
-      command.examples.push_back(line.substr(2));
+      command.examples.emplace_back(line.substr(2));
     else if (!line.empty() && line != "Example:")
-      command.notes.push_back(line);
+      command.notes.emplace_back(line);
   }
 }
 
@@ -301,22 +299,12 @@ namespace {
 
 /// Escapes characters with a meaning in roff. Hyphens stay ASCII hyphens, which users can copy.
 std::string roff(const std::string& text) {
+  constexpr std::string_view special = "\\-`'^~";
+  constexpr const char* escapes[] = {"\\e", "\\-", "\\(ga", "\\(aq", "\\(ha", "\\(ti"};
   std::string escaped;
   for (const char c : text) {
-    if (c == '\\')
-      escaped += "\\e";
-    else if (c == '-')
-      escaped += "\\-";
-    else if (c == '`')
-      escaped += "\\(ga";
-    else if (c == '\'')
-      escaped += "\\(aq";
-    else if (c == '^')
-      escaped += "\\(ha";
-    else if (c == '~')
-      escaped += "\\(ti";
-    else
-      escaped += c;
+    const std::size_t at = special.find(c);
+    escaped += at == std::string_view::npos ? std::string(1, c) : escapes[at];
   }
   return escaped.starts_with('.') ? "\\&" + escaped : escaped;
 }
@@ -412,27 +400,18 @@ const OptionText* find_option(const CommandText& command, const std::string& nam
 }
 
 /// Lines of words that begin with a prefix.
-class Offer {
- public:
-  explicit Offer(std::string prefix) : prefix_(std::move(prefix)) {}
+struct Offer {
   void add(const std::string& word, const std::string& summary) {
-    if (word.starts_with(prefix_)) text_ += word + "\t" + summary + "\n";
+    if (word.starts_with(prefix)) text += word + "\t" + summary + "\n";
   }
   void add_values(const OptionText& option) {
     for (const std::string& word : option.words) add(word, "");
-    if (option.kind == ValueKind::file) text_ += ":file\n";
-    if (option.kind == ValueKind::directory) text_ += ":directory\n";
+    if (option.kind == ValueKind::file) text += ":file\n";
+    if (option.kind == ValueKind::directory) text += ":directory\n";
   }
-  const std::string& text() const { return text_; }
-
- private:
-  const std::string prefix_;
-  std::string text_;
+  const std::string prefix;
+  std::string text = {};
 };
-
-}  // namespace
-
-namespace {
 
 /// The names and values of the specs among the words, which may be unfinished: "BLOCK=" and, behind that, "BLOCK=64".
 Words names_in_specs(const Words& words, bool with_values) {
@@ -512,7 +491,7 @@ std::string completions(const CommandText& root, Words words) {
   } else if (option == "=" && words.size() > 1) {
     option = words[words.size() - 2];
   }
-  Offer offer(current);
+  Offer offer{current};
   const OptionText* const found = find_option(*command, option);
   if (takes_names(found)) return named_completions(*found, words, current, false);
   if (found && found->kind != ValueKind::none) {
@@ -525,7 +504,7 @@ std::string completions(const CommandText& root, Words words) {
     for (const CommandText& each : command->commands) offer.add(each.name, each.summary);
     if (!command->arguments.empty()) offer.add_values(command->arguments.front());
   }
-  return offer.text();
+  return offer.text;
 }
 
 }  // namespace xtune::cli

@@ -47,13 +47,11 @@ bool json_wanted(int argc, char** argv) {
   return false;
 }
 
-bool is_command(int argc, char** argv, std::string_view name) { return argc > 1 && argv[1] == name; }
-
 // With --format json standard output is never empty: {"error": {...}}, with a place if the message opens with one.
 int report(const std::string& kind, const std::string& message, int exit_code, int argc, char** argv) {
   if (!json_wanted(argc, argv)) return exit_code;
   cli::Json json;
-  if (is_command(argc, argv, "check")) json["valid"] = false;
+  if (argc > 1 && std::string_view(argv[1]) == "check") json["valid"] = false;
   json["error"] = cli::error_json(kind, message);
   cli::print_json(json);
   return exit_code;

@@ -70,12 +70,8 @@ spec::SpecOptions CommonOptions::spec_options(const std::string& for_backend) co
   options.filters = filters;
   options.partition = partition;
   options.suite = suite;
-  for (const std::string& define : defines) {
-    const std::size_t equals = define.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw bad_argument("-D {}: write -D NAME=value, for example -D M=8192", define);
-    options.defines.emplace_back(define.substr(0, equals), define.substr(equals + 1));
-  }
+  for (const std::string& define : defines)
+    options.defines.push_back(name_and_value("-D", define, "-D NAME=value, for example -D M=8192"));
   options.choices = choices;
   return options;
 }
@@ -265,15 +261,19 @@ double share_of(const std::string& option, const std::string& text) {
   return share;
 }
 
+std::pair<std::string, std::string> name_and_value(const std::string& option, const std::string& text,
+                                                   const std::string& expected) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw bad_argument("{} '{}': write {}", option, base::printable(text, 80), expected);
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 void choose_config(const std::string& config, CommonOptions& common) {
   if (config.empty()) return;
-  for (const std::string& word : base::split(config, ',')) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw bad_argument("--config '{}': write NAME=value for each parameter, for example BLOCK=64,UNROLL=4",
-                         base::printable(config, 200));
-    common.choices.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-  }
+  for (const std::string& word : base::split(config, ','))
+    common.choices.push_back(
+        name_and_value("--config", word, "NAME=value for each parameter, for example BLOCK=64,UNROLL=4"));
 }
 
 std::vector<std::string> split_list(const std::string& text) {

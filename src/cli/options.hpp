@@ -182,6 +182,9 @@ auto read_given(const Read& read) {
 /// "5%" or "0.05" as 0.05; at most 100. A bare number of at least 1 is nearly always meant as per cent, and is refused
 /// like any other mistake: Error(invalid_argument) that names the option.
 double share_of(const std::string& option, const std::string& text);
+/// The parts of "NAME=VALUE". Throws Error(invalid_argument): "OPTION TEXT: write EXPECTED".
+std::pair<std::string, std::string> name_and_value(const std::string& option, const std::string& text,
+                                                   const std::string& expected);
 /// "A=1,B=2", the value of an option --config: the space then has only configurations with these values. Throws
 /// Error(invalid_argument).
 void choose_config(const std::string& config, CommonOptions& common);

@@ -85,10 +85,6 @@ void Printer::end(std::vector<Json> (*rows)(const std::vector<Json>&)) const {
   if (format_ == "csv") print_csv(rows(answers_));
 }
 
-std::string counted(std::uint64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");
-}
-
 void tell_warnings(const std::vector<std::string>& warnings) {
   base::Causes causes;
   for (const std::string& warning : warnings) causes.add(warning);

@@ -49,12 +49,7 @@ std::string ProgressPrinter::entry(const store::Record& record, const std::strin
                         record.usage.spilled_bytes.value_or(0));
   text += '\n';
   if (!record.message.empty()) text += fmt::format("  {}\n", base::printable(record.message));
-  std::string_view rest = log;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    text += fmt::format("    {}\n", base::printable(rest.substr(0, end)));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (const std::string_view line : base::split_lines(log)) text += fmt::format("    {}\n", base::printable(line));
   return text;
 }
 

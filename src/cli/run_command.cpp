@@ -128,7 +128,7 @@ void RunCommand::show(std::size_t number, const run::TuneResult& result, Json js
 
 void RunCommand::print_case(const run::TuneResult& result) {
   if (!result.problem.empty()) say(fmt::format("\nproblem: {}\n", space::shown_text(result.problem)));
-  say(report::run_text(spec_, result, options_.rows, {terminal_width(STDOUT_FILENO), true}));
+  say(report::run_text(spec_, result, options_.rows, terminal_width(STDOUT_FILENO), true));
 }
 
 void RunCommand::say(const std::string& text) {

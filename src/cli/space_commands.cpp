@@ -44,14 +44,6 @@ run::Target target_of(const std::string& path, const CommonOptions& options) {
   }
 }
 
-/// Values by name, in the spec's order.
-Json named(const space::Space& space, std::uint64_t index) {
-  Json json;
-  const space::Config config = space.at(index);
-  for (std::size_t i = 0; i < config.size(); ++i) json[space.parameters()[i].name] = store::to_json(config[i]);
-  return json;
-}
-
 Json describe(const SpaceOptions& options, const spec::Spec& spec, const Bindings& problem, const run::Target& target) {
   system::Clock& clock = system::system_clock();
   const std::int64_t start = clock.now_ns();
@@ -69,7 +61,8 @@ Json describe(const SpaceOptions& options, const spec::Spec& spec, const Binding
   const std::uint64_t samples = std::min(options.samples, space.size());
   if (samples > max_samples) throw bad_argument("--rows {}: at most {} are printed", options.samples, max_samples);
   const search::Permutation order(space.size(), options.seed);
-  for (std::uint64_t i = 0; i < samples; ++i) json["samples"].push_back(named(space, order(i)));
+  for (std::uint64_t i = 0; i < samples; ++i)
+    json["samples"].push_back(report::bindings_json(space.named(space.at(order(i)))));
   if (options.effects)
     for (const space::ConstraintEffect& effect : space.constraint_effects())
       json["constraints"].push_back(
@@ -84,11 +77,11 @@ void print_text(const spec::Spec& spec, const Json& json) {
             counted(spec.parameters.size(), "parameter"), counted(spec.constraints.size(), "constraint"),
             json["valid"].dump(), json["cartesian"].dump(), json["construct_ms"].get<double>());
   if (json.contains("constraints")) {
-    std::vector<std::vector<std::string>> rows;
+    report::FittedTable table{{{"removes"}, {"of"}, {"constraint", report::FittedTable::Kind::text}}};
     for (const auto& effect : json["constraints"])
-      rows.push_back({effect["removed"].dump(), effect["tested"].dump(),
-                      base::printable(effect["constraint"].get<std::string>(), 300)});
-    print_exactly("{}", report::render_table({"removes", "of", "constraint"}, rows));
+      table.rows.push_back({effect["removed"].dump(), effect["tested"].dump(),
+                            base::printable(effect["constraint"].get<std::string>(), 300)});
+    print_table(table);
   }
   if (json.contains("samples"))
     for (const auto& sample : json["samples"]) print_out("{}\n", report::config_text(spec, values(sample)));
@@ -265,12 +258,10 @@ void print_ranking(const space::Space& space, const Bindings& problem, const dev
 Bindings sizes(const std::vector<std::string>& defines) {
   Bindings problem;
   for (const std::string& define : defines) {
-    const std::size_t equals = define.find('=');
-    const auto value = equals == std::string::npos || equals == 0
-                           ? std::nullopt
-                           : number_in<std::int64_t>(std::string_view(define).substr(equals + 1));
+    const auto [name, text] = name_and_value("-D", define, "-D NAME=INTEGER");
+    const auto value = number_in<std::int64_t>(text);
     if (!value) throw bad_argument("-D {}: a size is NAME=<integer>", define);
-    problem[define.substr(0, equals)] = *value;
+    problem[name] = *value;
   }
   return problem;
 }

@@ -38,10 +38,6 @@ struct ValidatedCase {
   std::size_t failed() const { return result.records.size() - count(Outcome::ok) - count(Outcome::rejected); }
 };
 
-std::string verdict(const store::Record& record) {
-  return record.outcome == Outcome::ok ? "valid" : to_string(record.outcome);
-}
-
 /// Valid ones first, in the order of their texts.
 std::vector<const store::Record*> ordered(const ValidatedCase& one) {
   std::vector<std::pair<std::string, const store::Record*>> named;
@@ -73,7 +69,8 @@ void print_text(const std::vector<ValidatedCase>& cases, const std::vector<Faile
       {{"device"}, {"result"}, {"max abs error"}, {"configuration", text}, {"problem", context}, {"message", remark}}};
   for (const ValidatedCase& one : cases)
     for (const store::Record* const record : ordered(one))
-      table.rows.push_back({one.result.device.arch, verdict(*record), error_text(*record),
+      table.rows.push_back({one.result.device.arch,
+                            record->outcome == Outcome::ok ? "valid" : to_string(record->outcome), error_text(*record),
                             report::config_text(one.spec, record->config), space::shown_text(one.result.problem),
                             base::first_line(record->message)});
   if (!table.rows.empty()) print_table(table);

@@ -31,21 +31,17 @@ std::string interval_text(const store::Record& record) {
 }
 
 std::string finals_sentence(const CaseView& view, const store::Record& best) {
-  const store::Criterion criterion =
-      store::Objective(*view.shown.spec).criterion(view.shown.problem, view.shown.device);
-  if (!criterion.decided_by(best)) return "";
-  std::vector<const store::Record*> met;
-  for (const store::Record& record : *view.shown.records)
-    if (record.finals == best.finals) met.push_back(&record);
-  const store::FinalsResult finals(met, criterion);
-  return fmt::format("{} in {} rounds{}", counted_text(finals.order().size(), "configuration"), finals.rounds(),
-                     finals.decided() || view.shown.best->ties.empty() ? "" : ", no clear winner");
+  const auto finals = finals_behind(
+      *view.shown.records, best, store::Objective(*view.shown.spec).criterion(view.shown.problem, view.shown.device));
+  if (!finals) return "";
+  return fmt::format("{} in {} rounds{}", counted(finals->order().size(), "configuration"), finals->rounds(),
+                     finals->decided() || view.shown.best->ties.empty() ? "" : ", no clear winner");
 }
 
 std::string noise_text(const measure::Summary& time) {
   const std::string text =
-      fmt::format("{:.1f} % between the quartiles of {}", time.noise * 100, counted_text(time.count, "sample"));
-  return time.outliers > 0 ? text + ", of which " + counted_text(time.outliers, "outlier") : text;
+      fmt::format("{:.1f} % between the quartiles of {}", time.noise * 100, counted(time.count, "sample"));
+  return time.outliers > 0 ? text + ", of which " + counted(time.outliers, "outlier") : text;
 }
 
 /// From any record of the answer that has one: those of finals do not compare again.
@@ -73,7 +69,7 @@ std::string search_text(const CaseView& view) {
 std::string ties_text(const CaseView& view) {
   const auto& ties = view.shown.best->ties;
   if (ties.empty()) return "none: every other configuration is slower beyond the noise";
-  return fmt::format("{} tied with it", counted_text(ties.size(), "other configuration"));
+  return fmt::format("{} tied with it", counted(ties.size(), "other configuration"));
 }
 
 std::string gain_text(const CaseView& view) {
@@ -148,7 +144,7 @@ std::string ties_table(const CaseView& view) {
   std::string text = table(content);
   if (ties.size() > best_listed) text += paragraph(fmt::format("{} more tie.", ties.size() - best_listed), "note");
   return fmt::format("<details><summary>{} within the noise</summary>{}</details>\n",
-                     counted_text(ties.size(), "configuration"), text);
+                     counted(ties.size(), "configuration"), text);
 }
 
 std::string reference_sentence(const CaseView& view, const store::Record& best) {
@@ -161,10 +157,8 @@ std::string reference_sentence(const CaseView& view, const store::Record& best) 
 
 /// The default configuration, if it was measured, compared with the best one.
 std::string default_text(const ReportCase& shown) {
-  if (!shown.default_config) return "";
-  std::vector<const store::Record*> records;
-  for (const store::Record& record : *shown.records) records.push_back(&record);
-  return default_sentence(*shown.spec, record_of(*shown.default_config, *shown.standings, records), *shown.standings);
+  const store::Record* const found = record_of(shown.default_config, *shown.standings, pointers_to(*shown.records));
+  return default_sentence(*shown.spec, found, *shown.standings);
 }
 
 std::string match_text(const ReportCase& shown) {
@@ -178,7 +172,7 @@ std::string no_answer(const CaseView& view) {
   std::string text = paragraph("No configuration passed", "big none");
   text += paragraph(view.events.empty() ? "The store holds no record of this problem."
                                         : fmt::format("{} tried; none compiled, ran and gave the right result.",
-                                                      counted_text(tried(view), "configuration")));
+                                                      counted(tried(view), "configuration")));
   return text;
 }
 

@@ -27,7 +27,7 @@ ReportCase make_report_case(std::shared_ptr<const spec::Spec> spec, Bindings pro
   if (answer && !order.empty() && order.front()->key != *answer) {
     const auto at =
         std::find_if(order.begin(), order.end(), [&](const store::Record* record) { return record->key == *answer; });
-    one.notes.push_back(counted_text(static_cast<std::size_t>(at - order.begin()), "configuration") +
+    one.notes.push_back(counted(static_cast<std::size_t>(at - order.begin()), "configuration") +
                         " with a better rank may not answer: they failed since, or the driver, the reference or the "
                         "source has changed.");
     std::set<std::string> kept;
@@ -121,8 +121,7 @@ CaseView::CaseView(const ReportCase& case_, int number_, int heading_level, Case
 }
 
 void CaseView::add_events() {
-  std::vector<const store::Record*> records;
-  for (const store::Record& record : *shown.records) records.push_back(&record);
+  const std::vector<const store::Record*> records = pointers_to(*shown.records);
   const ActiveTime active = ActiveTime::of(records);
   for (const store::Record* record : records) {
     if (record->drift) continue;

@@ -1,5 +1,6 @@
 // What concerns all cases: the list of them, one configuration for all, and how to measure again.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -107,21 +108,12 @@ namespace {
 constexpr std::size_t longest_spec = 64 << 10, most_listed = 6;
 
 /// Texts that differ between records: "A, B and 3 more".
-class FewTexts {
- public:
-  void add(const std::string& text) {
-    if (!text.empty()) base::add_once(texts_, text);
-  }
-  std::string text() const {
-    std::string result;
-    for (std::size_t i = 0; i < texts_.size() && i < most_listed; ++i) result += (i ? ", " : "") + texts_[i];
-    if (texts_.size() > most_listed) result += fmt::format(" and {} more", texts_.size() - most_listed);
-    return result;
-  }
-
- private:
-  std::vector<std::string> texts_;
-};
+std::string few_of(std::vector<std::string> texts) {
+  std::erase(texts, "");
+  const std::size_t listed = std::min(texts.size(), most_listed);
+  return fmt::format("{}{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(listed), ", "),
+                     texts.size() > listed ? fmt::format(" and {} more", texts.size() - listed) : "");
+}
 
 /// "1980 MHz", "1950 to 1980 MHz"; empty if none is known.
 std::string range_of(const std::vector<double>& values, const char* unit) {
@@ -141,33 +133,33 @@ struct TelemetryRanges {
 };
 
 std::string device_facts_list(const ReportCase& one, const std::string& name) {
-  FewTexts compilers, drivers, hosts;
+  std::vector<std::string> compilers, drivers, hosts;
   TelemetryRanges telemetry;
   std::set<std::string> attempts;
   for (const store::Record& record : *one.records) {
-    compilers.add(record.toolchain);
-    drivers.add(record.device.driver);
-    hosts.add(record.host);
+    base::add_once(compilers, record.toolchain);
+    base::add_once(drivers, record.device.driver);
+    base::add_once(hosts, record.host);
     telemetry.add(record.telemetry);
     attempts.insert(record.attempt);
   }
   std::string when;
   if (!one.records->empty())
     when = fmt::format("{} to {}, {}", system::utc_text(one.records->front().unix_time_ms),
-                       system::utc_text(one.records->back().unix_time_ms), counted_text(attempts.size(), "run"));
+                       system::utc_text(one.records->back().unix_time_ms), counted(attempts.size(), "run"));
   const device::DeviceInfo& device = one.device;
   return facts(
       {{"device", name},
        {"architecture", device.arch},
        {"backend", device.backend},
-       {"driver", drivers.text()},
+       {"driver", few_of(drivers)},
        {"compute units", device.compute_units ? std::to_string(device.compute_units) : ""},
        {"memory", device.memory_bytes ? base::human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : ""},
        {"clocks while measuring", range_of(telemetry.clocks, "MHz")},
        {"temperature", range_of(telemetry.temperatures, "\u00b0C")},
        {"power", range_of(telemetry.powers, "W")},
-       {"compiler", compilers.text()},
-       {"host", hosts.text()},
+       {"compiler", few_of(compilers)},
+       {"host", few_of(hosts)},
        {"measured", when}});
 }
 

@@ -32,7 +32,7 @@ std::string title_of(const ReportData& data) {
   std::set<std::string> kernels;
   for (const ReportCase& one : data.cases) kernels.insert(one.spec->kernel.name);
   if (kernels.empty()) return "xtune report";
-  return kernels.size() == 1 ? *kernels.begin() : counted_text(kernels.size(), "kernel");
+  return kernels.size() == 1 ? *kernels.begin() : counted(kernels.size(), "kernel");
 }
 
 std::string case_sections(const ReportCase& one, int number, bool single, CaseLimits limits) {
@@ -61,9 +61,9 @@ std::string header_of(const ReportData& data) {
   if (data.cases.size() == 1)
     about = case_title(data.cases[0]);
   else
-    about = counted_text(problems.size(), "problem") + " on " +
-            (devices.size() == 1 ? *devices.begin() : counted_text(devices.size(), "device"));
-  about += fmt::format(" \u00b7 {} \u00b7 {}", counted_text(records, "record"), system::utc_text(data.written_unix_ms));
+    about = counted(problems.size(), "problem") + " on " +
+            (devices.size() == 1 ? *devices.begin() : counted(devices.size(), "device"));
+  about += fmt::format(" \u00b7 {} \u00b7 {}", counted(records, "record"), system::utc_text(data.written_unix_ms));
   return fmt::format("<header><h1>{}</h1><p>{}</p></header>\n", plot::escaped(title_of(data)), plot::escaped(about));
 }
 

@@ -76,10 +76,6 @@ std::string facts(const std::vector<std::pair<std::string, std::string>>& pairs)
   return text + "</dl>\n";
 }
 
-std::string counted_text(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 double quantile_of(const std::vector<double>& sorted, double part) {
   if (sorted.empty()) return NAN;
   const double place = part * static_cast<double>(sorted.size() - 1);

@@ -7,6 +7,7 @@
 
 #include "report/page/case_view.hpp"
 #include "report/plot/canvas.hpp"
+#include "report/text/table.hpp"
 
 namespace xtune::report {
 
@@ -51,8 +52,6 @@ std::vector<plot::PlotPoint> drawn_points(const CaseView& view, const X& x, cons
   return points;
 }
 
-/// "1 configuration", "2 configurations".
-std::string counted_text(std::size_t count, const char* noun);
 /// The quantile of a sorted list.
 double quantile_of(const std::vector<double>& sorted, double part);
 

@@ -94,7 +94,7 @@ std::string lanes_figure(const CaseView& view) {
     (good ? measured : failed).push_back({begin, event.seconds, static_cast<double>(lane - lanes.begin()), event.row});
   }
   if (measured.empty() && failed.empty()) return "";
-  plot::Canvas canvas({"When the devices measured", fmt::format("{}.", counted_text(lanes.size(), "device"))},
+  plot::Canvas canvas({"When the devices measured", fmt::format("{}.", counted(lanes.size(), "device"))},
                       {seconds_scale(view), "seconds of the run", 6}, {plot::PlotScale::categories(lanes), "", 10},
                       {460, 56 + 22.0 * static_cast<double>(lanes.size())});
   canvas.spans(measured, "ok");

@@ -133,7 +133,7 @@ std::string pareto_section(const CaseView& view) {
   }
   std::sort(front.begin(), front.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
   const auto direction = [&](std::size_t i) { return spec.objective.goals[i].maximize ? " (most)" : " (least)"; };
-  plot::Canvas canvas({"Pareto set", fmt::format("{} of {}.", front.size(), counted_text(all.size(), "configuration"))},
+  plot::Canvas canvas({"Pareto set", fmt::format("{} of {}.", front.size(), counted(all.size(), "configuration"))},
                       {plot::PlotScale::fitting(xs), names[0] + direction(0), 5},
                       {plot::PlotScale::fitting(ys), names[1] + direction(1), 5});
   canvas.dots(all, "pruned", view.limits.drawn);

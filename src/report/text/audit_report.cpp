@@ -135,8 +135,8 @@ std::string audit_case_text(const spec::Spec& spec, const AuditedCase& one, std:
 
 std::string audit_text(const spec::Spec& spec, const std::vector<AuditedCase>& cases) {
   const AuditFindings findings = run::findings_of(cases);
-  std::string text = fmt::format("\n{}: {} tunings of {} problem{}\n", spec.kernel.name, findings.repeats, cases.size(),
-                                 cases.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("\n{}: {} tunings of {}\n", spec.kernel.name, findings.repeats, counted(cases.size(), "problem"));
   text += fmt::format("flips: {} ({}) named a winner that is neither the usual one nor its tie\n", findings.flips,
                       percent(findings.flip_share()));
   if (findings.without_winner) text += fmt::format("without a winner: {}\n", findings.without_winner);

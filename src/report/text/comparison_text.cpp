@@ -55,22 +55,14 @@ std::string outcome_text(const ConfigChange& change) {
   return gist.empty() ? text : text + ": " + gist;
 }
 
-/// Prints lines that wrap behind their labels.
-class Lines {
- public:
-  explicit Lines(std::size_t width) : width_(width) {}
+struct Lines {
   void add(std::size_t indent, const std::string& line) {
-    text_ += std::string(indent, ' ');
-    add_wrapped(text_, base::one_line(base::printable(line)), indent, indent + 4, width_);
+    text += std::string(indent, ' ') + base::one_line(line) + "\n";
   }
   void add_rest(std::size_t indent, std::size_t all, std::size_t listed) {
     if (all > listed) add(indent, fmt::format("... {} more (--rows lists them)", all - listed));
   }
-  std::string& text() { return text_; }
-
- private:
-  std::size_t width_;
-  std::string text_;
+  std::string text;
 };
 
 void add_case(Lines& lines, const CaseComparison& pair, std::size_t rows) {
@@ -164,11 +156,11 @@ Json case_json(const CaseComparison& pair, std::size_t rows) {
 
 }  // namespace
 
-std::string comparison_text(const Comparisons& comparisons, std::size_t rows, std::size_t width) {
-  Lines lines(width);
+std::string comparison_text(const Comparisons& comparisons, std::size_t rows) {
+  Lines lines;
   for (const CaseComparison& pair : comparisons.cases) {
     add_case(lines, pair, rows);
-    lines.text() += "\n";
+    lines.text += "\n";
   }
   for (const ComparedGroup& group : comparisons.only_before)
     lines.add(0, fmt::format("{} on {}: only before", title(group), device_of(group)));
@@ -178,9 +170,8 @@ std::string comparison_text(const Comparisons& comparisons, std::size_t rows, st
   for (const Change change : changes)
     if (const std::size_t count = count_of(comparisons, change); count > 0)
       counts += fmt::format("{}{} {}", counts.empty() ? ": " : ", ", count, to_string(change));
-  const std::size_t cases = comparisons.cases.size();
-  lines.add(0, fmt::format("{} problem{} compared{}", cases, cases == 1 ? "" : "s", counts));
-  return std::move(lines.text());
+  lines.add(0, counted(comparisons.cases.size(), "problem") + " compared" + counts);
+  return std::move(lines.text);
 }
 
 nlohmann::ordered_json comparison_json(const Comparisons& comparisons, std::size_t rows) {

@@ -9,8 +9,8 @@
 
 namespace xtune::report {
 
-/// rows: configurations that are listed of each case. Lines are at most `width` columns, as far as words allow it.
-std::string comparison_text(const store::Comparisons& comparisons, std::size_t rows, std::size_t width);
+/// rows: configurations that are listed of each case.
+std::string comparison_text(const store::Comparisons& comparisons, std::size_t rows);
 /// {"cases", "only_before", "only_after", "summary"}
 nlohmann::ordered_json comparison_json(const store::Comparisons& comparisons, std::size_t rows);
 /// A row for each case.

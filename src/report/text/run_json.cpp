@@ -62,8 +62,7 @@ Json failures_json(const run::TuneResult& result) {
 }
 
 Json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
-  std::vector<const store::Record*> records;
-  for (const store::Record& record : result.records) records.push_back(&record);
+  std::vector<const store::Record*> records = pointers_to(result.records);
   for (const store::Record& record : result.further)
     if (!record.finals.empty()) records.push_back(&record);
   std::stable_sort(records.begin(), records.end(),
@@ -132,8 +131,7 @@ Json measured_json(const spec::Spec& spec, const store::Record& record) {
 namespace {
 
 Json default_json(const spec::Spec& spec, const run::TuneResult& result, const store::Standings& standings) {
-  const store::Record* const found =
-      result.default_config ? record_of(*result.default_config, standings, result.all()) : nullptr;
+  const store::Record* const found = record_of(result.default_config, standings, result.all());
   if (!found) return nullptr;
   if (found->outcome == Outcome::ok) return measured_json(spec, *found);
   Json json{{"config", bindings_json(found->config)}, {"outcome", to_string(found->outcome)}};
@@ -162,7 +160,7 @@ Json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t
     if (is_advised(result, standings.best())) json["best"]["proposed_by"] = "advisor";
     json["best"]["ties"] = Json::array();
     for (const store::Record* tie : standings.ties()) json["best"]["ties"].push_back(bindings_json(tie->config));
-    if (const auto finals = finals_behind(result, standings.best(), criterion))
+    if (const auto finals = finals_behind(result.further, standings.best(), criterion))
       json["finals"] = {{"finalists", finals->order().size()},
                         {"rounds", finals->rounds()},
                         {"decided", finals->decided()},

@@ -10,7 +10,6 @@
 #include <initializer_list>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <tuple>
 
@@ -209,11 +208,11 @@ std::string nothing_passed_text(const run::TuneResult& result) {
 
 }  // namespace
 
-std::optional<store::FinalsResult> finals_behind(const run::TuneResult& result, const store::Record& best,
+std::optional<store::FinalsResult> finals_behind(const std::vector<store::Record>& records, const store::Record& best,
                                                  const store::Criterion& criterion) {
   if (!criterion.decided_by(best)) return std::nullopt;
   std::vector<const store::Record*> met;
-  for (const store::Record& record : result.further)
+  for (const store::Record& record : records)
     if (record.finals == best.finals) met.push_back(&record);
   return store::FinalsResult(met, criterion);
 }
@@ -224,7 +223,13 @@ bool is_advised(const run::TuneResult& result, const store::Record& best) {
   });
 }
 
-const store::Record* record_of(const Bindings& config, const store::Standings& standings,
+std::vector<const store::Record*> pointers_to(const std::vector<store::Record>& records) {
+  std::vector<const store::Record*> pointers;
+  for (const store::Record& record : records) pointers.push_back(&record);
+  return pointers;
+}
+
+const store::Record* record_of(const std::optional<Bindings>& config, const store::Standings& standings,
                                const std::vector<const store::Record*>& records) {
   const store::Record* found = nullptr;
   for (const store::Record* record : records)
@@ -347,8 +352,8 @@ std::string summary_text(const run::TuneResult& result, std::size_t earlier) {
   if (!remarks.empty()) text += fmt::format(" ({})", fmt::join(remarks, ", "));
   text += '\n';
   if (earlier)
-    text += fmt::format("{} configuration{} of earlier runs also count{}\n", earlier, earlier == 1 ? "" : "s",
-                        earlier == 1 ? "s" : "");
+    text +=
+        fmt::format("{} of earlier runs also count{}\n", counted(earlier, "configuration"), earlier == 1 ? "s" : "");
   return text + fmt::format("compile: {} of CPU time; device busy: {}\n", base::human_seconds(result.compile_cpu_s),
                             base::human_seconds(result.device_busy_s));
 }
@@ -409,8 +414,7 @@ std::string reference_text(const spec::Spec& spec, const store::Record& best, bo
 
 /// The default configuration, if this run tried it, compared with the best one.
 std::string default_text(const spec::Spec& spec, const run::TuneResult& result, const store::Standings& standings) {
-  if (!result.default_config) return {};
-  const store::Record* const found = record_of(*result.default_config, standings, result.all());
+  const store::Record* const found = record_of(result.default_config, standings, result.all());
   const std::string sentence = default_sentence(spec, found, standings);
   return sentence.empty() ? "" : "      default: " + sentence + "\n";
 }
@@ -437,13 +441,12 @@ std::string advisor_text(const run::TuneResult& result, const store::Record* bes
 /// The winner is emphasised, failures are red, and costs are dimmed.
 std::string with_styles(const std::string& text) {
   std::string marked;
-  std::istringstream lines(text);
   bool in_best = false;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string_view line : base::split_lines(text)) {
     const bool begins_best = line.starts_with("best: ");
     // Its continuation lines, if it is wrapped, are those up to the one with the time.
-    in_best = begins_best || (in_best && line.starts_with("      ") && line.find('=') != std::string::npos &&
-                              line.find(" interval ") == std::string::npos);
+    in_best = begins_best || (in_best && line.starts_with("      ") && line.find('=') != std::string_view::npos &&
+                              line.find(" interval ") == std::string_view::npos);
     if (in_best)
       marked += base::styled(base::Style::best, line);
     else if (line.starts_with("compile: ") || line.starts_with("same in all rows: ") || line.starts_with("... "))
@@ -461,8 +464,8 @@ std::string with_styles(const std::string& text) {
 
 }  // namespace
 
-std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
-                     const TextLayout& layout) {
+std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows, std::size_t width,
+                     bool styles) {
   const store::Objective objective(spec);
   const store::Criterion criterion = objective.criterion(result.problem, result.device);
   const store::Standings standings(result.all(), criterion);
@@ -472,9 +475,9 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
   const std::size_t more = passed > rows ? passed - rows : 0;
   std::string text;
   if (!standings.empty()) {
-    const auto finals = finals_behind(result, standings.best(), criterion);
+    const auto finals = finals_behind(result.further, standings.best(), criterion);
     if (finals) text += "\n" + finals_text(spec, result, *finals, !standings.ties().empty());
-    text += "\n" + results_table(spec, standings, rows, more, layout.width);
+    text += "\n" + results_table(spec, standings, rows, more, width);
   }
   text += summary_text(result, of_earlier_runs(result, order));
   text += advisor_text(result, order.empty() ? nullptr : order.front());
@@ -486,7 +489,7 @@ std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std:
     if (spec.objective.goals.size() == 2) text += pareto_text(spec, objective, order);
     text += reference_text(spec, best, false) + default_text(spec, result, standings) + caveats_text(spec, best);
   }
-  return layout.marks_styles ? with_styles(text) : text;
+  return styles ? with_styles(text) : text;
 }
 
 std::string across_text(const spec::Spec& spec, const std::optional<store::AcrossChoice>& choice) {

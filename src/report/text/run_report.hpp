@@ -19,16 +19,10 @@
 
 namespace xtune::report {
 
-/// The layout for the place where a text is shown.
-struct TextLayout {
-  std::size_t width = 80;     ///< of tables, as far as possible
-  bool marks_styles = false;  ///< with the marks of base/text.hpp
-};
-
 /// The `rows` best configurations with their intervals and metrics, then outcomes with an example of each failure,
-/// times and the winner.
-std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows,
-                     const TextLayout& layout = {});
+/// times and the winner. width: of tables, as far as possible. styles: with the marks of base/text.hpp.
+std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows, std::size_t width = 80,
+                     bool styles = false);
 
 /// The default configuration, compared with the best: "41.0 us, 1.3 times the time of the best (BLOCK=64)". found: its
 /// record; null: it was not tried. standings: not empty. Empty if there is nothing to say.
@@ -59,14 +53,15 @@ struct MeasuredColumn {
 std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::vector<const store::Record*>& records,
                                              const store::Standings& standings);
 
-/// The finals that decided about this record; nullopt: none.
-std::optional<store::FinalsResult> finals_behind(const run::TuneResult& result, const store::Record& best,
+/// The finals among the records that decided about this one; nullopt: none.
+std::optional<store::FinalsResult> finals_behind(const std::vector<store::Record>& records, const store::Record& best,
                                                  const store::Criterion& criterion);
 /// Whether the advisor proposed the configuration of this record; records of finals do not say so themselves.
 bool is_advised(const run::TuneResult& result, const store::Record& best);
-/// What came of a configuration: the record that is ranked, else the last one. Null: there is none. standings: of the
-/// records.
-const store::Record* record_of(const Bindings& config, const store::Standings& standings,
+std::vector<const store::Record*> pointers_to(const std::vector<store::Record>& records);
+/// What came of a configuration: the record that is ranked, else the last one. Null: there is none, or no
+/// configuration. standings: of the records.
+const store::Record* record_of(const std::optional<Bindings>& config, const store::Standings& standings,
                                const std::vector<const store::Record*>& records);
 
 /// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",

@@ -1,6 +1,8 @@
 // Wrapping, and the column layout of render_table.
 #include "report/text/table.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -15,15 +17,17 @@ std::size_t columns_of(std::string_view text) {
       std::count_if(shown.begin(), shown.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-namespace {
+std::string counted(std::uint64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");
+}
 
-constexpr std::string_view blanks = " \t\n\v\f\r";
+namespace {
 
 /// Takes the next word from the text; empty: there is none.
 std::string_view next_word(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+  text = base::trimmed(text);
   std::size_t end = 0;
-  while (end < text.size() && blanks.find(text[end]) == std::string_view::npos) {
+  while (end < text.size() && !std::isspace(static_cast<unsigned char>(text[end]))) {
     const std::size_t close = text[end] == '`' ? text.find('`', end + 1) : std::string_view::npos;
     end = close == std::string_view::npos ? end + 1 : close + 1;
   }

@@ -154,8 +154,8 @@ TEST_CASE("text has 80 columns, and its counts are those of JSON and of the rows
       measured(16, 2), failed(32, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %), first at [0]"),
       measured(64, 2.2)};
   const store::Comparisons all = compared(before, after);
-  const std::string text = report::comparison_text(all, 1, 80);
-  std::istringstream lines(text);
+  const std::string text = report::comparison_text(all, 1);
+  std::istringstream lines(report::wrapped_lines(text, 80));
   for (std::string line; std::getline(lines, line);) CHECK(report::columns_of(line) <= 80);
   CHECK(text.find("answer, after / before: 2.000 (") != std::string::npos);
   CHECK(text.find("BLOCK=32: ok -> wrong_result: y: 3 of 4 elements differ\n") != std::string::npos);
