@@ -155,8 +155,8 @@ inline std::uint32_t address_word(const Wave& wave, int row, int lane) {
   return wave.row(row)[lane];
 }
 
-/// Replaces what memory has by F(old, data), as one step for all threads. data: the register of the operand, of two
-/// values for compare and swap. to: gets the old value, or nullptr.
+/// Replaces what memory has by F(old, data), as one step for all threads, for compare and swap by F(old, data,
+/// compare). data: the register of the operand, of two values for compare and swap. to: gets the old value, or nullptr.
 template <class T, auto F, class Place>
 void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Place& place) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -173,7 +173,13 @@ void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Plac
     const T second = data.registers == 2 * words ? value_in<T>(wave, data.index + words, lane) : T{};
     std::atomic_ref<Bits> shared(*reinterpret_cast<Bits*>(at));
     Bits old = shared.load(std::memory_order_relaxed);
-    while (!shared.compare_exchange_weak(old, std::bit_cast<Bits>(F(std::bit_cast<T>(old), first, second)))) {
+    const auto next = [&](T value) {
+      if constexpr (std::is_invocable_v<decltype(F), T, T>)
+        return static_cast<T>(F(value, first));
+      else
+        return static_cast<T>(F(value, first, second));
+    };
+    while (!shared.compare_exchange_weak(old, std::bit_cast<Bits>(next(std::bit_cast<T>(old))))) {
     }
     for (int i = 0; i < words && to != nullptr; ++i)
       write_loaded(wave, to->index + i, lane, std::uint64_t{old} >> (32 * i));

@@ -12,6 +12,37 @@
 
 namespace xtune::emulator {
 
+/// A function for numbers of any type as one for numbers of the types A: f16 is computed in double and rounded once.
+template <class T>
+auto wide(T value) {
+  if constexpr (std::is_same_v<T, Half>)
+    return to_double(value);
+  else
+    return value;
+}
+template <class R, class V>
+R narrow(V value) {
+  if constexpr (std::is_same_v<R, Half>)
+    return half_from(value);
+  else if constexpr (requires { R{}.value; })
+    return {static_cast<decltype(R{}.value)>(value)};
+  else
+    return static_cast<R>(value);
+}
+template <auto F, class R, class... A>
+constexpr auto typed_call = [](A... a) { return narrow<R>(F(wide(a)...)); };
+/// With as many sources of the type T as the function has.
+template <auto F, class R, class T>
+constexpr auto typed() {
+  using W = decltype(wide(T{}));
+  if constexpr (std::is_invocable_v<decltype(F), W>)
+    return typed_call<F, R, T>;
+  else if constexpr (std::is_invocable_v<decltype(F), W, W>)
+    return typed_call<F, R, T, T>;
+  else
+    return typed_call<F, R, T, T, T>;
+}
+
 inline std::uint32_t reversed(std::uint32_t value) {
   value = (value >> 1 & 0x55555555u) | (value & 0x55555555u) << 1;
   value = (value >> 2 & 0x33333333u) | (value & 0x33333333u) << 2;

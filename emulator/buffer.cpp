@@ -92,31 +92,30 @@ void buffer_store_words(Wave& wave, const Instruction& in) {
   start_store(wave);
 }
 
-using U = std::uint32_t;
 using E = Extension;
 
 constexpr Operation buffer_table[] = {
-    {"buffer_load_dword buffer_load_b32", buffer_load<U, E::none>, Kind::global},
-    {"buffer_load_dwordx2 buffer_load_b64", buffer_load_words<2>, Kind::global},
-    {"buffer_load_dwordx3 buffer_load_b96", buffer_load_words<3>, Kind::global},
-    {"buffer_load_dwordx4 buffer_load_b128", buffer_load_words<4>, Kind::global},
-    {"buffer_load_ubyte buffer_load_u8", buffer_load<std::uint8_t, E::none>, Kind::global},
-    {"buffer_load_sbyte buffer_load_i8", buffer_load<std::int8_t, E::none>, Kind::global},
-    {"buffer_load_ushort buffer_load_u16", buffer_load<std::uint16_t, E::none>, Kind::global},
-    {"buffer_load_sshort buffer_load_i16", buffer_load<std::int16_t, E::none>, Kind::global},
-    {"buffer_load_short_d16 buffer_load_d16_b16", buffer_load<std::uint16_t, E::half_low>, Kind::global},
-    {"buffer_load_short_d16_hi buffer_load_d16_hi_b16", buffer_load<std::uint16_t, E::half_high>, Kind::global},
-    {"buffer_store_dword buffer_store_b32", buffer_store<U, false>, Kind::global},
-    {"buffer_store_dwordx2 buffer_store_b64", buffer_store_words<2>, Kind::global},
-    {"buffer_store_dwordx3 buffer_store_b96", buffer_store_words<3>, Kind::global},
-    {"buffer_store_dwordx4 buffer_store_b128", buffer_store_words<4>, Kind::global},
-    {"buffer_store_byte buffer_store_b8", buffer_store<std::uint8_t, false>, Kind::global},
-    {"buffer_store_short buffer_store_b16", buffer_store<std::uint16_t, false>, Kind::global},
-    {"buffer_store_short_d16_hi buffer_store_d16_hi_b16", buffer_store<std::uint16_t, true>, Kind::global},
+    {"buffer_load_dword buffer_load_b32", buffer_load<U, E::none>},
+    {"buffer_load_dwordx2 buffer_load_b64", buffer_load_words<2>},
+    {"buffer_load_dwordx3 buffer_load_b96", buffer_load_words<3>},
+    {"buffer_load_dwordx4 buffer_load_b128", buffer_load_words<4>},
+    {"buffer_load_ubyte buffer_load_u8", buffer_load<std::uint8_t, E::none>},
+    {"buffer_load_sbyte buffer_load_i8", buffer_load<std::int8_t, E::none>},
+    {"buffer_load_ushort buffer_load_u16", buffer_load<std::uint16_t, E::none>},
+    {"buffer_load_sshort buffer_load_i16", buffer_load<std::int16_t, E::none>},
+    {"buffer_load_short_d16 buffer_load_d16_b16", buffer_load<std::uint16_t, E::half_low>},
+    {"buffer_load_short_d16_hi buffer_load_d16_hi_b16", buffer_load<std::uint16_t, E::half_high>},
+    {"buffer_store_dword buffer_store_b32", buffer_store<U, false>},
+    {"buffer_store_dwordx2 buffer_store_b64", buffer_store_words<2>},
+    {"buffer_store_dwordx3 buffer_store_b96", buffer_store_words<3>},
+    {"buffer_store_dwordx4 buffer_store_b128", buffer_store_words<4>},
+    {"buffer_store_byte buffer_store_b8", buffer_store<std::uint8_t, false>},
+    {"buffer_store_short buffer_store_b16", buffer_store<std::uint16_t, false>},
+    {"buffer_store_short_d16_hi buffer_store_d16_hi_b16", buffer_store<std::uint16_t, true>},
 };
 
 }  // namespace
 
-std::span<const Operation> buffer_operations() { return buffer_table; }
+const OperationTable buffer_operations{Kind::global, buffer_table};
 
 }  // namespace xtune::emulator

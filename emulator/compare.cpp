@@ -32,26 +32,17 @@ void compare_to_exec(Wave& wave, const Instruction& in) {
   std::memcpy(&wave.scalar[scalar_register::exec], &bits, sizeof bits);
 }
 
-using U = std::uint32_t;
-using I = std::int32_t;
-using U16 = std::uint16_t;
-using I16 = std::int16_t;
-using U64 = std::uint64_t;
-using I64 = std::int64_t;
-
 // Both forms of a comparison.
 #define COMPARISON(name, type, expression)               \
   {"v_cmp_" name, each_lane<[](type x, type y) {         \
      const auto a = number(x), b = number(y);            \
      return (expression);                                \
-   }>,                                                   \
-   Kind::vector},                                        \
+   }>},                                                  \
   {                                                      \
     "v_cmpx_" name, compare_to_exec<[](type x, type y) { \
       const auto a = number(x), b = number(y);           \
       return (expression);                               \
-    }>,                                                  \
-        Kind::vector                                     \
+    }>                                                   \
   }
 #define INTEGER_COMPARISONS(suffix, type)                                            \
   COMPARISON("lt_" suffix, type, a < b), COMPARISON("eq_" suffix, type, a == b),     \
@@ -67,9 +58,9 @@ using I64 = std::int64_t;
       COMPARISON("neq_" suffix, type, !(a == b)), COMPARISON("nlt_" suffix, type, !(a < b))
 
 // Both forms of a comparison with a set of classes.
-#define CLASS_COMPARISON(suffix, type)                                                                            \
-  {"v_cmp_class_" suffix, each_lane<[](type x, U classes) { return in_class(x, classes); }>, Kind::vector}, {     \
-    "v_cmpx_class_" suffix, compare_to_exec<[](type x, U classes) { return in_class(x, classes); }>, Kind::vector \
+#define CLASS_COMPARISON(suffix, type)                                                              \
+  {"v_cmp_class_" suffix, each_lane<[](type x, U classes) { return in_class(x, classes); }>}, {     \
+    "v_cmpx_class_" suffix, compare_to_exec<[](type x, U classes) { return in_class(x, classes); }> \
   }
 
 constexpr Operation compare_table[] = {
@@ -86,6 +77,6 @@ constexpr Operation compare_table[] = {
 
 }  // namespace
 
-std::span<const Operation> compare_operations() { return compare_table; }
+const OperationTable compare_operations{Kind::vector, compare_table};
 
 }  // namespace xtune::emulator

@@ -109,31 +109,31 @@ constexpr Operation control_table[] = {
      "buffer_wbl2 "
      "buffer_inv buffer_invl2 global_inv global_wb global_wbinv s_prefetch_data s_prefetch_inst s_prefetch_inst_pc_rel "
      "s_prefetch_data_pc_rel v_nop s_incperflevel s_decperflevel",
-     do_nothing, Kind::control, Sources::none},
-    {"s_sleep", s_sleep, Kind::control, Sources::none},
-    {"s_endpgm", s_endpgm, Kind::control, Sources::none},
-    {"s_branch", branch<[](const Wave&) { return true; }>, Kind::control},
-    {"s_cbranch_scc0", branch<[](const Wave& wave) { return !wave.scc; }>, Kind::control},
-    {"s_cbranch_scc1", branch<[](const Wave& wave) { return wave.scc; }>, Kind::control},
-    {"s_cbranch_vccz", branch<[](const Wave& wave) { return vcc_of(wave) == 0; }>, Kind::control},
-    {"s_cbranch_vccnz", branch<[](const Wave& wave) { return vcc_of(wave) != 0; }>, Kind::control},
-    {"s_cbranch_execz", branch<[](const Wave& wave) { return wave.exec() == 0; }>, Kind::control},
-    {"s_cbranch_execnz", branch<[](const Wave& wave) { return wave.exec() != 0; }>, Kind::control},
-    {"s_getpc_b64", s_getpc, Kind::control},
-    {"s_setpc_b64", s_setpc, Kind::control},
-    {"s_swappc_b64", s_swappc, Kind::control},
+     do_nothing, Sources::none},
+    {"s_sleep", s_sleep, Sources::none},
+    {"s_endpgm", s_endpgm, Sources::none},
+    {"s_branch", branch<[](const Wave&) { return true; }>},
+    {"s_cbranch_scc0", branch<[](const Wave& wave) { return !wave.scc; }>},
+    {"s_cbranch_scc1", branch<[](const Wave& wave) { return wave.scc; }>},
+    {"s_cbranch_vccz", branch<[](const Wave& wave) { return vcc_of(wave) == 0; }>},
+    {"s_cbranch_vccnz", branch<[](const Wave& wave) { return vcc_of(wave) != 0; }>},
+    {"s_cbranch_execz", branch<[](const Wave& wave) { return wave.exec() == 0; }>},
+    {"s_cbranch_execnz", branch<[](const Wave& wave) { return wave.exec() != 0; }>},
+    {"s_getpc_b64", s_getpc},
+    {"s_setpc_b64", s_setpc},
+    {"s_swappc_b64", s_swappc},
     {"s_waitcnt s_waitcnt_vscnt s_waitcnt_vmcnt s_waitcnt_lgkmcnt s_waitcnt_expcnt s_wait_loadcnt s_wait_storecnt "
      "s_wait_samplecnt s_wait_bvhcnt s_wait_expcnt s_wait_dscnt s_wait_kmcnt s_wait_loadcnt_dscnt "
      "s_wait_storecnt_dscnt",
-     s_wait, Kind::control},
-    {"s_trap", s_trap, Kind::control},
-    {"s_barrier", s_barrier, Kind::control, Sources::none},
-    {"s_barrier_signal", s_barrier_signal, Kind::control},
-    {"s_barrier_wait", s_barrier_wait, Kind::control},
+     s_wait},
+    {"s_trap", s_trap},
+    {"s_barrier", s_barrier, Sources::none},
+    {"s_barrier_signal", s_barrier_signal},
+    {"s_barrier_wait", s_barrier_wait},
 };
 
 }  // namespace
 
-std::span<const Operation> control_operations() { return control_table; }
+const OperationTable control_operations{Kind::control, control_table};
 
 }  // namespace xtune::emulator

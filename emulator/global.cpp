@@ -2,8 +2,7 @@
 #include <cmath>
 
 #include "emulator/access.hpp"
-#include "emulator/arithmetic.hpp"
-#include "emulator/operations.hpp"
+#include "emulator/memory_updates.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -112,104 +111,56 @@ void memory_update(Wave& wave, const Instruction& in) {
     start_memory_store<S>(wave);
 }
 
-using U = std::uint32_t;
-using I = std::int32_t;
-using U64 = std::uint64_t;
-using I64 = std::int64_t;
-using U8 = std::uint8_t;
-using I8 = std::int8_t;
-using U16 = std::uint16_t;
-using I16 = std::int16_t;
 using E = Extension;
 
-#define LOADS(prefix, space, kind)                                                                            \
-  {prefix "load_dword " prefix "load_b32", memory_load<space, U, 1, E::none>, kind},                          \
-      {prefix "load_dwordx2 " prefix "load_b64", memory_load<space, U, 2, E::none>, kind},                    \
-      {prefix "load_dwordx3 " prefix "load_b96", memory_load<space, U, 3, E::none>, kind},                    \
-      {prefix "load_dwordx4 " prefix "load_b128", memory_load<space, U, 4, E::none>, kind},                   \
-      {prefix "load_ubyte " prefix "load_u8", memory_load<space, U8, 1, E::none>, kind},                      \
-      {prefix "load_sbyte " prefix "load_i8", memory_load<space, I8, 1, E::none>, kind},                      \
-      {prefix "load_ushort " prefix "load_u16", memory_load<space, U16, 1, E::none>, kind},                   \
-      {prefix "load_sshort " prefix "load_i16", memory_load<space, I16, 1, E::none>, kind},                   \
-      {prefix "load_short_d16 " prefix "load_d16_b16", memory_load<space, U16, 1, E::half_low>, kind},        \
-      {prefix "load_short_d16_hi " prefix "load_d16_hi_b16", memory_load<space, U16, 1, E::half_high>, kind}, \
-      {prefix "load_ubyte_d16 " prefix "load_d16_u8", memory_load<space, U8, 1, E::half_low>, kind},          \
-      {prefix "load_ubyte_d16_hi " prefix "load_d16_hi_u8", memory_load<space, U8, 1, E::half_high>, kind},   \
-      {prefix "load_sbyte_d16 " prefix "load_d16_i8", memory_load<space, I8, 1, E::half_low>, kind},          \
-      {prefix "load_sbyte_d16_hi " prefix "load_d16_hi_i8", memory_load<space, I8, 1, E::half_high>, kind},   \
-      {prefix "store_dword " prefix "store_b32", memory_store<space, U, 1, false>, kind},                     \
-      {prefix "store_dwordx2 " prefix "store_b64", memory_store<space, U, 2, false>, kind},                   \
-      {prefix "store_dwordx3 " prefix "store_b96", memory_store<space, U, 3, false>, kind},                   \
-      {prefix "store_dwordx4 " prefix "store_b128", memory_store<space, U, 4, false>, kind},                  \
-      {prefix "store_byte " prefix "store_b8", memory_store<space, U8, 1, false>, kind},                      \
-      {prefix "store_short " prefix "store_b16", memory_store<space, U16, 1, false>, kind},                   \
-      {prefix "store_byte_d16_hi " prefix "store_d16_hi_b8", memory_store<space, U8, 1, true>, kind}, {       \
-    prefix "store_short_d16_hi " prefix "store_d16_hi_b16", memory_store<space, U16, 1, true>, kind           \
-  }
-
-#define UPDATE(names, space, type, expression)                \
-  {                                                           \
-    names,                                                    \
-        memory_update<space, type,                            \
-                      [](type old, type data, type compare) { \
-                        (void)old;                            \
-                        (void)compare;                        \
-                        (void)data;                           \
-                        return static_cast<type>(expression); \
-                      }>,                                     \
-        Kind::global                                          \
-  }
-
-// gfx9 and gfx10 name the types by their sizes, gfx11 and later by their types.
-#define UPDATES(prefix, s)                                                                                             \
-  UPDATE(prefix "add " prefix "add_u32", s, U, old + data), UPDATE(prefix "sub " prefix "sub_u32", s, U, old - data),  \
-      UPDATE(prefix "swap " prefix "swap_b32", s, U, data),                                                            \
-      UPDATE(prefix "cmpswap " prefix "cmpswap_b32", s, U, old == compare ? data : old),                               \
-      UPDATE(prefix "smin " prefix "min_i32", s, I, old < data ? old : data),                                          \
-      UPDATE(prefix "umin " prefix "min_u32", s, U, old < data ? old : data),                                          \
-      UPDATE(prefix "smax " prefix "max_i32", s, I, old < data ? data : old),                                          \
-      UPDATE(prefix "umax " prefix "max_u32", s, U, old < data ? data : old),                                          \
-      UPDATE(prefix "and " prefix "and_b32", s, U, old& data), UPDATE(prefix "or " prefix "or_b32", s, U, old | data), \
-      UPDATE(prefix "xor " prefix "xor_b32", s, U, old ^ data),                                                        \
-      UPDATE(prefix "inc " prefix "inc_u32", s, U, (old >= data) ? 0 : old + 1),                                       \
-      UPDATE(prefix "dec " prefix "dec_u32", s, U, (old == 0 || data < old) ? data : old - 1),                         \
-      UPDATE(prefix "add_x2 " prefix "add_u64", s, U64, old + data),                                                   \
-      UPDATE(prefix "sub_x2 " prefix "sub_u64", s, U64, old - data),                                                   \
-      UPDATE(prefix "swap_x2 " prefix "swap_b64", s, U64, data),                                                       \
-      UPDATE(prefix "cmpswap_x2 " prefix "cmpswap_b64", s, U64, old == compare ? data : old),                          \
-      UPDATE(prefix "smin_x2 " prefix "min_i64", s, I64, old < data ? old : data),                                     \
-      UPDATE(prefix "umin_x2 " prefix "min_u64", s, U64, old < data ? old : data),                                     \
-      UPDATE(prefix "smax_x2 " prefix "max_i64", s, I64, old < data ? data : old),                                     \
-      UPDATE(prefix "umax_x2 " prefix "max_u64", s, U64, old < data ? data : old),                                     \
-      UPDATE(prefix "and_x2 " prefix "and_b64", s, U64, old& data),                                                    \
-      UPDATE(prefix "or_x2 " prefix "or_b64", s, U64, old | data),                                                     \
-      UPDATE(prefix "xor_x2 " prefix "xor_b64", s, U64, old ^ data), UPDATE(prefix "add_f32", s, float, old + data),   \
-      UPDATE(prefix "add_f64", s, double, old + data), UPDATE(prefix "min_f64", s, double, minimum_number(old, data)), \
-      UPDATE(prefix "max_f64", s, double, maximum_number(old, data)),                                                  \
-      UPDATE(prefix "fmin " prefix "min_f32 " prefix "min_num_f32", s, float, minimum_number(old, data)),              \
-      UPDATE(prefix "fmax " prefix "max_f32 " prefix "max_num_f32", s, float, maximum_number(old, data)),              \
-      UPDATE(prefix "pk_add_f16", s, U, sum_of_halves(old, data)),                                                     \
-      UPDATE(prefix "pk_add_bf16", s, U, sum_of_bf16(old, data))
-
-constexpr Operation global_table[] = {
-    LOADS("global_", Space::global, Kind::global),
-    LOADS("flat_", Space::flat, Kind::global),
-    LOADS("scratch_", Space::scratch, Kind::scratch),
-    UPDATES("global_atomic_", Space::global),
-    UPDATES("flat_atomic_", Space::flat),
-    {"global_load_lds_dword", load_to_lds<U>, Kind::global},
-    {"global_load_lds_ubyte", load_to_lds<U8>, Kind::global},
-    {"global_load_lds_sbyte", load_to_lds<I8>, Kind::global},
-    {"global_load_lds_ushort", load_to_lds<U16>, Kind::global},
-    {"global_load_lds_sshort", load_to_lds<I16>, Kind::global},
+template <Space S>
+constexpr Operation accesses[] = {
+    {"load_dword load_b32", memory_load<S, U, 1, E::none>},
+    {"load_dwordx2 load_b64", memory_load<S, U, 2, E::none>},
+    {"load_dwordx3 load_b96", memory_load<S, U, 3, E::none>},
+    {"load_dwordx4 load_b128", memory_load<S, U, 4, E::none>},
+    {"load_ubyte load_u8", memory_load<S, U8, 1, E::none>},
+    {"load_sbyte load_i8", memory_load<S, I8, 1, E::none>},
+    {"load_ushort load_u16", memory_load<S, U16, 1, E::none>},
+    {"load_sshort load_i16", memory_load<S, I16, 1, E::none>},
+    {"load_short_d16 load_d16_b16", memory_load<S, U16, 1, E::half_low>},
+    {"load_short_d16_hi load_d16_hi_b16", memory_load<S, U16, 1, E::half_high>},
+    {"load_ubyte_d16 load_d16_u8", memory_load<S, U8, 1, E::half_low>},
+    {"load_ubyte_d16_hi load_d16_hi_u8", memory_load<S, U8, 1, E::half_high>},
+    {"load_sbyte_d16 load_d16_i8", memory_load<S, I8, 1, E::half_low>},
+    {"load_sbyte_d16_hi load_d16_hi_i8", memory_load<S, I8, 1, E::half_high>},
+    {"store_dword store_b32", memory_store<S, U, 1, false>},
+    {"store_dwordx2 store_b64", memory_store<S, U, 2, false>},
+    {"store_dwordx3 store_b96", memory_store<S, U, 3, false>},
+    {"store_dwordx4 store_b128", memory_store<S, U, 4, false>},
+    {"store_byte store_b8", memory_store<S, U8, 1, false>},
+    {"store_short store_b16", memory_store<S, U16, 1, false>},
+    {"store_byte_d16_hi store_d16_hi_b8", memory_store<S, U8, 1, true>},
+    {"store_short_d16_hi store_d16_hi_b16", memory_store<S, U16, 1, true>},
 };
 
-#undef LOADS
-#undef UPDATE
-#undef UPDATES
+template <Space S>
+struct In {
+  template <class T, auto F>
+  struct Update {
+    static constexpr const char* types = "";
+    static constexpr std::initializer_list<Execute> run = {memory_update<S, T, F>};
+  };
+};
+
+constexpr Operation global_table[] = {
+    {"global_load_lds_dword", load_to_lds<U>},    {"global_load_lds_ubyte", load_to_lds<U8>},
+    {"global_load_lds_sbyte", load_to_lds<I8>},   {"global_load_lds_ushort", load_to_lds<U16>},
+    {"global_load_lds_sshort", load_to_lds<I16>},
+};
 
 }  // namespace
 
-std::span<const Operation> global_operations() { return global_table; }
+const OperationTable global_operations{Kind::global, global_table};
+const OperationTable global_accesses{Kind::global, accesses<Space::global>, "global_"};
+const OperationTable flat_accesses{Kind::global, accesses<Space::flat>, "flat_"};
+const OperationTable scratch_accesses{Kind::scratch, accesses<Space::scratch>, "scratch_"};
+const OperationTable global_updates{Kind::global, memory_updates<In<Space::global>::Update>, "global_atomic_"};
+const OperationTable flat_updates{Kind::global, memory_updates<In<Space::flat>::Update>, "flat_atomic_"};
 
 }  // namespace xtune::emulator

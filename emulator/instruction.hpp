@@ -9,6 +9,15 @@
 
 namespace xtune::emulator {
 
+using U8 = std::uint8_t;
+using I8 = std::int8_t;
+using U16 = std::uint16_t;
+using I16 = std::int16_t;
+using U = std::uint32_t;
+using I = std::int32_t;
+using U64 = std::uint64_t;
+using I64 = std::int64_t;
+
 struct Wave;
 struct Instruction;
 using Execute = void (*)(Wave&, const Instruction&);

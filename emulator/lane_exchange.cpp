@@ -8,8 +8,6 @@
 namespace xtune::emulator {
 namespace {
 
-using U = std::uint32_t;
-
 U word_of(const Wave& wave, const Operand& from, int lane) {
   return from.kind == OperandKind::vector ? wave.row(from.index)[lane] : scalar_source<U>(wave, from);
 }
@@ -87,22 +85,22 @@ void v_permlane64(Wave& wave, const Instruction& in) {
 }
 
 constexpr Operation lane_table[] = {
-    {"v_readlane_b32", v_readlane, Kind::vector},
-    {"v_readfirstlane_b32", v_readfirstlane, Kind::vector},
-    {"v_writelane_b32", v_writelane, Kind::vector},
-    {"v_mbcnt_lo_u32_b32", v_mbcnt<false>, Kind::vector},
-    {"v_mbcnt_hi_u32_b32", v_mbcnt<true>, Kind::vector},
-    {"v_swap_b32", v_swap_b32, Kind::vector},
-    {"v_permlane16_b32", v_permlane16<false, false>, Kind::vector},
-    {"v_permlanex16_b32", v_permlane16<true, false>, Kind::vector},
-    {"v_permlane16_var_b32", v_permlane16<false, true>, Kind::vector},
-    {"v_permlanex16_var_b32", v_permlane16<true, true>, Kind::vector},
-    {"v_permlane64_b32", v_permlane64, Kind::vector},
-    {"v_accvgpr_read_b32 v_accvgpr_write_b32 v_accvgpr_mov_b32", each_lane<[](U a) { return a; }>, Kind::vector},
+    {"v_readlane_b32", v_readlane},
+    {"v_readfirstlane_b32", v_readfirstlane},
+    {"v_writelane_b32", v_writelane},
+    {"v_mbcnt_lo_u32_b32", v_mbcnt<false>},
+    {"v_mbcnt_hi_u32_b32", v_mbcnt<true>},
+    {"v_swap_b32", v_swap_b32},
+    {"v_permlane16_b32", v_permlane16<false, false>},
+    {"v_permlanex16_b32", v_permlane16<true, false>},
+    {"v_permlane16_var_b32", v_permlane16<false, true>},
+    {"v_permlanex16_var_b32", v_permlane16<true, true>},
+    {"v_permlane64_b32", v_permlane64},
+    {"v_accvgpr_read_b32 v_accvgpr_write_b32 v_accvgpr_mov_b32", each_lane<[](U a) { return a; }>},
 };
 
 }  // namespace
 
-std::span<const Operation> lane_operations() { return lane_table; }
+const OperationTable lane_operations{Kind::vector, lane_table};
 
 }  // namespace xtune::emulator

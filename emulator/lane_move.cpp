@@ -1,9 +1,9 @@
 #include "emulator/lane_move.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <vector>
 
+#include "base/text.hpp"
 #include "emulator/parse_number.hpp"
 
 namespace xtune::emulator {
@@ -14,12 +14,8 @@ std::vector<int> numbers_in(std::string_view text) {
   std::vector<int> numbers;
   const std::size_t open = text.find('['), close = text.find(']');
   if (open == std::string_view::npos || close == std::string_view::npos) return numbers;
-  text = text.substr(open + 1, close - open - 1);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    numbers.push_back(static_cast<int>(parse_number(text.substr(0, end)).value_or(0)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string& part : base::split(text.substr(open + 1, close - open - 1), ','))
+    numbers.push_back(static_cast<int>(parse_number(part).value_or(0)));
   return numbers;
 }
 

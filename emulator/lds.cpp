@@ -3,8 +3,7 @@
 #include <array>
 
 #include "emulator/access.hpp"
-#include "emulator/arithmetic.hpp"
-#include "emulator/operations.hpp"
+#include "emulator/memory_updates.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -201,112 +200,64 @@ void ds_swizzle(Wave& wave, const Instruction& in) {
   start_load(wave, Counter::lds, in.operand[0]);
 }
 
-using U = std::uint32_t;
-using I = std::int32_t;
-using U64 = std::uint64_t;
-using I64 = std::int64_t;
 using E = Extension;
 
-#define DS_RETURNING(name, suffix, type, expression)      \
-  {"ds_" name "_" suffix,                                 \
-   ds_update<type,                                        \
-             [](type old, type data, type) {              \
-               (void)old;                                 \
-               return static_cast<type>(expression);      \
-             },                                           \
-             false>,                                      \
-   Kind::lds},                                            \
-  {                                                       \
-    "ds_" name "_rtn_" suffix,                            \
-        ds_update<type,                                   \
-                  [](type old, type data, type) {         \
-                    (void)old;                            \
-                    return static_cast<type>(expression); \
-                  },                                      \
-                  true>,                                  \
-        Kind::lds                                         \
-  }
-
-constexpr Operation lds_table[] = {
-    {"ds_read_b32 ds_load_b32", ds_read<U, 1, E::none>, Kind::lds},
-    {"ds_read_b64 ds_load_b64", ds_read<U, 2, E::none>, Kind::lds},
-    {"ds_read_b96 ds_load_b96", ds_read<U, 3, E::none>, Kind::lds},
-    {"ds_read_b128 ds_load_b128", ds_read<U, 4, E::none>, Kind::lds},
-    {"ds_read_u8 ds_load_u8", ds_read<std::uint8_t, 1, E::none>, Kind::lds},
-    {"ds_read_i8 ds_load_i8", ds_read<std::int8_t, 1, E::none>, Kind::lds},
-    {"ds_read_u16 ds_load_u16", ds_read<std::uint16_t, 1, E::none>, Kind::lds},
-    {"ds_read_i16 ds_load_i16", ds_read<std::int16_t, 1, E::none>, Kind::lds},
-    {"ds_read_u16_d16 ds_load_u16_d16", ds_read<std::uint16_t, 1, E::half_low>, Kind::lds},
-    {"ds_read_u16_d16_hi ds_load_u16_d16_hi", ds_read<std::uint16_t, 1, E::half_high>, Kind::lds},
-    {"ds_read_u8_d16 ds_load_u8_d16", ds_read<std::uint8_t, 1, E::half_low>, Kind::lds},
-    {"ds_read_u8_d16_hi ds_load_u8_d16_hi", ds_read<std::uint8_t, 1, E::half_high>, Kind::lds},
-    {"ds_read_i8_d16 ds_load_i8_d16", ds_read<std::int8_t, 1, E::half_low>, Kind::lds},
-    {"ds_read_i8_d16_hi ds_load_i8_d16_hi", ds_read<std::int8_t, 1, E::half_high>, Kind::lds},
-    {"ds_read2_b32 ds_load_2addr_b32", ds_read2_any<1, 1>, Kind::lds},
-    {"ds_read2_b64 ds_load_2addr_b64", ds_read2_any<2, 1>, Kind::lds},
-    {"ds_read2st64_b32 ds_load_2addr_stride64_b32", ds_read2_any<1, 64>, Kind::lds},
-    {"ds_read2st64_b64 ds_load_2addr_stride64_b64", ds_read2_any<2, 64>, Kind::lds},
-    {"ds_write_b8 ds_store_b8", ds_write<std::uint8_t, 1, false>, Kind::lds},
-    {"ds_write_b16 ds_store_b16", ds_write<std::uint16_t, 1, false>, Kind::lds},
-    {"ds_write_b8_d16_hi ds_store_b8_d16_hi", ds_write<std::uint8_t, 1, true>, Kind::lds},
-    {"ds_write_b16_d16_hi ds_store_b16_d16_hi", ds_write<std::uint16_t, 1, true>, Kind::lds},
-    {"ds_write_b32 ds_store_b32", ds_write<U, 1, false>, Kind::lds},
-    {"ds_write_b64 ds_store_b64", ds_write<U, 2, false>, Kind::lds},
-    {"ds_write_b96 ds_store_b96", ds_write<U, 3, false>, Kind::lds},
-    {"ds_write_b128 ds_store_b128", ds_write<U, 4, false>, Kind::lds},
-    {"ds_write2_b32 ds_store_2addr_b32", ds_write2<1, 1>, Kind::lds},
-    {"ds_write2_b64 ds_store_2addr_b64", ds_write2<2, 1>, Kind::lds},
-    {"ds_write2st64_b32 ds_store_2addr_stride64_b32", ds_write2<1, 64>, Kind::lds},
-    {"ds_write2st64_b64 ds_store_2addr_stride64_b64", ds_write2<2, 64>, Kind::lds},
-    DS_RETURNING("add", "u32", U, old + data),
-    DS_RETURNING("sub", "u32", U, old - data),
-    DS_RETURNING("min", "u32", U, old < data ? old : data),
-    DS_RETURNING("max", "u32", U, old < data ? data : old),
-    DS_RETURNING("min", "i32", I, old < data ? old : data),
-    DS_RETURNING("max", "i32", I, old < data ? data : old),
-    DS_RETURNING("and", "b32", U, old& data),
-    DS_RETURNING("or", "b32", U, old | data),
-    DS_RETURNING("xor", "b32", U, old ^ data),
-    DS_RETURNING("inc", "u32", U, (old >= data) ? 0 : old + 1),
-    DS_RETURNING("dec", "u32", U, (old == 0 || data < old) ? data : old - 1),
-    DS_RETURNING("add", "f32", float, old + data),
-    DS_RETURNING("min", "f32", float, minimum_number(old, data)),
-    DS_RETURNING("max", "f32", float, maximum_number(old, data)),
-    DS_RETURNING("min_num", "f32", float, minimum_number(old, data)),
-    DS_RETURNING("max_num", "f32", float, maximum_number(old, data)),
-    DS_RETURNING("add", "f64", double, old + data),
-    DS_RETURNING("add", "u64", U64, old + data),
-    DS_RETURNING("sub", "u64", U64, old - data),
-    DS_RETURNING("min", "u64", U64, old < data ? old : data),
-    DS_RETURNING("max", "u64", U64, old < data ? data : old),
-    DS_RETURNING("min", "i64", I64, old < data ? old : data),
-    DS_RETURNING("max", "i64", I64, old < data ? data : old),
-    DS_RETURNING("and", "b64", U64, old& data),
-    DS_RETURNING("or", "b64", U64, old | data),
-    DS_RETURNING("xor", "b64", U64, old ^ data),
-    DS_RETURNING("pk_add", "f16", U, sum_of_halves(old, data)),
-    DS_RETURNING("pk_add", "bf16", U, sum_of_bf16(old, data)),
-    {"ds_wrxchg_rtn_b32 ds_storexchg_rtn_b32", ds_update<U, [](U, U data, U) { return data; }, true>, Kind::lds},
-    {"ds_wrxchg_rtn_b64 ds_storexchg_rtn_b64", ds_update<U64, [](U64, U64 data, U64) { return data; }, true>,
-     Kind::lds},
-    {"ds_cmpst_b32", ds_compare<U, false, true>, Kind::lds},
-    {"ds_cmpst_rtn_b32", ds_compare<U, true, true>, Kind::lds},
-    {"ds_cmpst_b64", ds_compare<U64, false, true>, Kind::lds},
-    {"ds_cmpst_rtn_b64", ds_compare<U64, true, true>, Kind::lds},
-    {"ds_cmpstore_b32", ds_compare<U, false, false>, Kind::lds},
-    {"ds_cmpstore_rtn_b32", ds_compare<U, true, false>, Kind::lds},
-    {"ds_cmpstore_b64", ds_compare<U64, false, false>, Kind::lds},
-    {"ds_cmpstore_rtn_b64", ds_compare<U64, true, false>, Kind::lds},
-    {"ds_bpermute_b32", ds_bpermute, Kind::lds},
-    {"ds_permute_b32", ds_permute, Kind::lds},
-    {"ds_swizzle_b32", ds_swizzle, Kind::lds},
-    {"ds_nop", [](Wave&, const Instruction&) {}, Kind::lds, Sources::none},
+template <class T, auto F>
+struct LdsUpdate {
+  static constexpr const char* types = " _rtn";
+  static constexpr std::initializer_list<Execute> run = {ds_update<T, F, false>, ds_update<T, F, true>};
 };
 
-#undef DS_RETURNING
+constexpr Operation lds_table[] = {
+    {"ds_read_b32 ds_load_b32", ds_read<U, 1, E::none>},
+    {"ds_read_b64 ds_load_b64", ds_read<U, 2, E::none>},
+    {"ds_read_b96 ds_load_b96", ds_read<U, 3, E::none>},
+    {"ds_read_b128 ds_load_b128", ds_read<U, 4, E::none>},
+    {"ds_read_u8 ds_load_u8", ds_read<std::uint8_t, 1, E::none>},
+    {"ds_read_i8 ds_load_i8", ds_read<std::int8_t, 1, E::none>},
+    {"ds_read_u16 ds_load_u16", ds_read<std::uint16_t, 1, E::none>},
+    {"ds_read_i16 ds_load_i16", ds_read<std::int16_t, 1, E::none>},
+    {"ds_read_u16_d16 ds_load_u16_d16", ds_read<std::uint16_t, 1, E::half_low>},
+    {"ds_read_u16_d16_hi ds_load_u16_d16_hi", ds_read<std::uint16_t, 1, E::half_high>},
+    {"ds_read_u8_d16 ds_load_u8_d16", ds_read<std::uint8_t, 1, E::half_low>},
+    {"ds_read_u8_d16_hi ds_load_u8_d16_hi", ds_read<std::uint8_t, 1, E::half_high>},
+    {"ds_read_i8_d16 ds_load_i8_d16", ds_read<std::int8_t, 1, E::half_low>},
+    {"ds_read_i8_d16_hi ds_load_i8_d16_hi", ds_read<std::int8_t, 1, E::half_high>},
+    {"ds_read2_b32 ds_load_2addr_b32", ds_read2_any<1, 1>},
+    {"ds_read2_b64 ds_load_2addr_b64", ds_read2_any<2, 1>},
+    {"ds_read2st64_b32 ds_load_2addr_stride64_b32", ds_read2_any<1, 64>},
+    {"ds_read2st64_b64 ds_load_2addr_stride64_b64", ds_read2_any<2, 64>},
+    {"ds_write_b8 ds_store_b8", ds_write<std::uint8_t, 1, false>},
+    {"ds_write_b16 ds_store_b16", ds_write<std::uint16_t, 1, false>},
+    {"ds_write_b8_d16_hi ds_store_b8_d16_hi", ds_write<std::uint8_t, 1, true>},
+    {"ds_write_b16_d16_hi ds_store_b16_d16_hi", ds_write<std::uint16_t, 1, true>},
+    {"ds_write_b32 ds_store_b32", ds_write<U, 1, false>},
+    {"ds_write_b64 ds_store_b64", ds_write<U, 2, false>},
+    {"ds_write_b96 ds_store_b96", ds_write<U, 3, false>},
+    {"ds_write_b128 ds_store_b128", ds_write<U, 4, false>},
+    {"ds_write2_b32 ds_store_2addr_b32", ds_write2<1, 1>},
+    {"ds_write2_b64 ds_store_2addr_b64", ds_write2<2, 1>},
+    {"ds_write2st64_b32 ds_store_2addr_stride64_b32", ds_write2<1, 64>},
+    {"ds_write2st64_b64 ds_store_2addr_stride64_b64", ds_write2<2, 64>},
+    {"ds_wrxchg_rtn_b32 ds_storexchg_rtn_b32", ds_update<U, [](U, U data) { return data; }, true>},
+    {"ds_wrxchg_rtn_b64 ds_storexchg_rtn_b64", ds_update<U64, [](U64, U64 data) { return data; }, true>},
+    {"ds_cmpst_b32", ds_compare<U, false, true>},
+    {"ds_cmpst_rtn_b32", ds_compare<U, true, true>},
+    {"ds_cmpst_b64", ds_compare<U64, false, true>},
+    {"ds_cmpst_rtn_b64", ds_compare<U64, true, true>},
+    {"ds_cmpstore_b32", ds_compare<U, false, false>},
+    {"ds_cmpstore_rtn_b32", ds_compare<U, true, false>},
+    {"ds_cmpstore_b64", ds_compare<U64, false, false>},
+    {"ds_cmpstore_rtn_b64", ds_compare<U64, true, false>},
+    {"ds_bpermute_b32", ds_bpermute},
+    {"ds_permute_b32", ds_permute},
+    {"ds_swizzle_b32", ds_swizzle},
+    {"ds_nop", [](Wave&, const Instruction&) {}, Sources::none},
+};
 
 }  // namespace
 
-std::span<const Operation> lds_operations() { return lds_table; }
+const OperationTable lds_operations{Kind::lds, lds_table};
+const OperationTable lds_updates{Kind::lds, memory_updates<LdsUpdate>, "ds_"};
 
 }  // namespace xtune::emulator

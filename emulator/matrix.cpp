@@ -12,8 +12,6 @@
 namespace xtune::emulator {
 namespace {
 
-using U = std::uint32_t;
-
 struct Bf16 {
   std::uint16_t bits;
 };
@@ -256,56 +254,54 @@ void wmma(Wave& wave, const Instruction& in) {
     std::memcpy(wave.row(in.operand[0].index + row), result[static_cast<unsigned>(row)].data(), sizeof(result[0]));
 }
 
-using I8 = std::int8_t;
-
 constexpr Operation matrix_table[] = {
-    {"v_mfma_f32_32x32x1f32 v_mfma_f32_32x32x1_2b_f32", mfma<float, 32, 1, 2>, Kind::matrix},
-    {"v_mfma_f32_16x16x1f32 v_mfma_f32_16x16x1_4b_f32", mfma<float, 16, 1, 4>, Kind::matrix},
-    {"v_mfma_f32_4x4x1f32 v_mfma_f32_4x4x1_16b_f32", mfma<float, 4, 1, 16>, Kind::matrix},
-    {"v_mfma_f32_32x32x2f32 v_mfma_f32_32x32x2_f32", mfma<float, 32, 2, 1>, Kind::matrix},
-    {"v_mfma_f32_16x16x4f32 v_mfma_f32_16x16x4_f32", mfma<float, 16, 4, 1>, Kind::matrix},
-    {"v_mfma_f32_32x32x4f16 v_mfma_f32_32x32x4_2b_f16", mfma<Half, 32, 4, 2>, Kind::matrix},
-    {"v_mfma_f32_16x16x4f16 v_mfma_f32_16x16x4_4b_f16", mfma<Half, 16, 4, 4>, Kind::matrix},
-    {"v_mfma_f32_4x4x4f16 v_mfma_f32_4x4x4_16b_f16", mfma<Half, 4, 4, 16>, Kind::matrix},
-    {"v_mfma_f32_32x32x8f16 v_mfma_f32_32x32x8_f16", mfma<Half, 32, 8, 1>, Kind::matrix},
-    {"v_mfma_f32_16x16x16f16 v_mfma_f32_16x16x16_f16", mfma<Half, 16, 16, 1>, Kind::matrix},
-    {"v_mfma_f32_32x32x4bf16_1k v_mfma_f32_32x32x4_2b_bf16", mfma<Bf16, 32, 4, 2>, Kind::matrix},
-    {"v_mfma_f32_16x16x4bf16_1k v_mfma_f32_16x16x4_4b_bf16", mfma<Bf16, 16, 4, 4>, Kind::matrix},
-    {"v_mfma_f32_4x4x4bf16_1k v_mfma_f32_4x4x4_16b_bf16", mfma<Bf16, 4, 4, 16>, Kind::matrix},
-    {"v_mfma_f32_32x32x8bf16_1k v_mfma_f32_32x32x8_bf16", mfma<Bf16, 32, 8, 1>, Kind::matrix},
-    {"v_mfma_f32_16x16x16bf16_1k v_mfma_f32_16x16x16_bf16", mfma<Bf16, 16, 16, 1>, Kind::matrix},
-    {"v_mfma_f32_32x32x4bf16", mfma<Bf16, 32, 4, 1>, Kind::matrix},
-    {"v_mfma_f32_16x16x8bf16", mfma<Bf16, 16, 8, 1>, Kind::matrix},
-    {"v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", mfma_f64<16>, Kind::matrix},
-    {"v_mfma_f64_4x4x4f64 v_mfma_f64_4x4x4_4b_f64", mfma_f64<4>, Kind::matrix},
-    {"v_mfma_i32_32x32x8i8", mfma<I8, 32, 8, 1>, Kind::matrix},
-    {"v_mfma_i32_16x16x16i8", mfma<I8, 16, 16, 1>, Kind::matrix},
-    {"v_mfma_i32_32x32x4i8 v_mfma_i32_32x32x4_2b_i8", mfma<I8, 32, 4, 2>, Kind::matrix},
-    {"v_mfma_i32_16x16x4i8 v_mfma_i32_16x16x4_4b_i8", mfma<I8, 16, 4, 4>, Kind::matrix},
-    {"v_mfma_i32_4x4x4i8 v_mfma_i32_4x4x4_16b_i8", mfma<I8, 4, 4, 16>, Kind::matrix},
-    {"v_mfma_i32_32x32x16_i8", mfma<I8, 32, 16, 1>, Kind::matrix},
-    {"v_mfma_i32_16x16x32_i8", mfma<I8, 16, 32, 1>, Kind::matrix},
-    {"v_mfma_f32_16x16x32_fp8_fp8", mfma<Fp8, 16, 32, 1>, Kind::matrix},
-    {"v_mfma_f32_16x16x32_fp8_bf8", mfma<Fp8, 16, 32, 1, Bf8>, Kind::matrix},
-    {"v_mfma_f32_16x16x32_bf8_fp8", mfma<Bf8, 16, 32, 1, Fp8>, Kind::matrix},
-    {"v_mfma_f32_16x16x32_bf8_bf8", mfma<Bf8, 16, 32, 1>, Kind::matrix},
-    {"v_mfma_f32_32x32x16_fp8_fp8", mfma<Fp8, 32, 16, 1>, Kind::matrix},
-    {"v_mfma_f32_32x32x16_fp8_bf8", mfma<Fp8, 32, 16, 1, Bf8>, Kind::matrix},
-    {"v_mfma_f32_32x32x16_bf8_fp8", mfma<Bf8, 32, 16, 1, Fp8>, Kind::matrix},
-    {"v_mfma_f32_32x32x16_bf8_bf8", mfma<Bf8, 32, 16, 1>, Kind::matrix},
-    {"v_wmma_f32_16x16x16_fp8_fp8", wmma<Fp8>, Kind::matrix},
-    {"v_wmma_f32_16x16x16_fp8_bf8", wmma<Fp8, Bf8>, Kind::matrix},
-    {"v_wmma_f32_16x16x16_bf8_fp8", wmma<Bf8, Fp8>, Kind::matrix},
-    {"v_wmma_f32_16x16x16_bf8_bf8", wmma<Bf8>, Kind::matrix},
-    {"v_wmma_f32_16x16x16_f16", wmma<Half>, Kind::matrix},
-    {"v_wmma_f32_16x16x16_bf16", wmma<Bf16>, Kind::matrix},
-    {"v_wmma_f16_16x16x16_f16", wmma_short<Half>, Kind::matrix},
-    {"v_wmma_bf16_16x16x16_bf16", wmma_short<Bf16>, Kind::matrix},
-    {"v_wmma_i32_16x16x16_iu8", wmma<I8>, Kind::matrix},
+    {"v_mfma_f32_32x32x1f32 v_mfma_f32_32x32x1_2b_f32", mfma<float, 32, 1, 2>},
+    {"v_mfma_f32_16x16x1f32 v_mfma_f32_16x16x1_4b_f32", mfma<float, 16, 1, 4>},
+    {"v_mfma_f32_4x4x1f32 v_mfma_f32_4x4x1_16b_f32", mfma<float, 4, 1, 16>},
+    {"v_mfma_f32_32x32x2f32 v_mfma_f32_32x32x2_f32", mfma<float, 32, 2, 1>},
+    {"v_mfma_f32_16x16x4f32 v_mfma_f32_16x16x4_f32", mfma<float, 16, 4, 1>},
+    {"v_mfma_f32_32x32x4f16 v_mfma_f32_32x32x4_2b_f16", mfma<Half, 32, 4, 2>},
+    {"v_mfma_f32_16x16x4f16 v_mfma_f32_16x16x4_4b_f16", mfma<Half, 16, 4, 4>},
+    {"v_mfma_f32_4x4x4f16 v_mfma_f32_4x4x4_16b_f16", mfma<Half, 4, 4, 16>},
+    {"v_mfma_f32_32x32x8f16 v_mfma_f32_32x32x8_f16", mfma<Half, 32, 8, 1>},
+    {"v_mfma_f32_16x16x16f16 v_mfma_f32_16x16x16_f16", mfma<Half, 16, 16, 1>},
+    {"v_mfma_f32_32x32x4bf16_1k v_mfma_f32_32x32x4_2b_bf16", mfma<Bf16, 32, 4, 2>},
+    {"v_mfma_f32_16x16x4bf16_1k v_mfma_f32_16x16x4_4b_bf16", mfma<Bf16, 16, 4, 4>},
+    {"v_mfma_f32_4x4x4bf16_1k v_mfma_f32_4x4x4_16b_bf16", mfma<Bf16, 4, 4, 16>},
+    {"v_mfma_f32_32x32x8bf16_1k v_mfma_f32_32x32x8_bf16", mfma<Bf16, 32, 8, 1>},
+    {"v_mfma_f32_16x16x16bf16_1k v_mfma_f32_16x16x16_bf16", mfma<Bf16, 16, 16, 1>},
+    {"v_mfma_f32_32x32x4bf16", mfma<Bf16, 32, 4, 1>},
+    {"v_mfma_f32_16x16x8bf16", mfma<Bf16, 16, 8, 1>},
+    {"v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", mfma_f64<16>},
+    {"v_mfma_f64_4x4x4f64 v_mfma_f64_4x4x4_4b_f64", mfma_f64<4>},
+    {"v_mfma_i32_32x32x8i8", mfma<I8, 32, 8, 1>},
+    {"v_mfma_i32_16x16x16i8", mfma<I8, 16, 16, 1>},
+    {"v_mfma_i32_32x32x4i8 v_mfma_i32_32x32x4_2b_i8", mfma<I8, 32, 4, 2>},
+    {"v_mfma_i32_16x16x4i8 v_mfma_i32_16x16x4_4b_i8", mfma<I8, 16, 4, 4>},
+    {"v_mfma_i32_4x4x4i8 v_mfma_i32_4x4x4_16b_i8", mfma<I8, 4, 4, 16>},
+    {"v_mfma_i32_32x32x16_i8", mfma<I8, 32, 16, 1>},
+    {"v_mfma_i32_16x16x32_i8", mfma<I8, 16, 32, 1>},
+    {"v_mfma_f32_16x16x32_fp8_fp8", mfma<Fp8, 16, 32, 1>},
+    {"v_mfma_f32_16x16x32_fp8_bf8", mfma<Fp8, 16, 32, 1, Bf8>},
+    {"v_mfma_f32_16x16x32_bf8_fp8", mfma<Bf8, 16, 32, 1, Fp8>},
+    {"v_mfma_f32_16x16x32_bf8_bf8", mfma<Bf8, 16, 32, 1>},
+    {"v_mfma_f32_32x32x16_fp8_fp8", mfma<Fp8, 32, 16, 1>},
+    {"v_mfma_f32_32x32x16_fp8_bf8", mfma<Fp8, 32, 16, 1, Bf8>},
+    {"v_mfma_f32_32x32x16_bf8_fp8", mfma<Bf8, 32, 16, 1, Fp8>},
+    {"v_mfma_f32_32x32x16_bf8_bf8", mfma<Bf8, 32, 16, 1>},
+    {"v_wmma_f32_16x16x16_fp8_fp8", wmma<Fp8>},
+    {"v_wmma_f32_16x16x16_fp8_bf8", wmma<Fp8, Bf8>},
+    {"v_wmma_f32_16x16x16_bf8_fp8", wmma<Bf8, Fp8>},
+    {"v_wmma_f32_16x16x16_bf8_bf8", wmma<Bf8>},
+    {"v_wmma_f32_16x16x16_f16", wmma<Half>},
+    {"v_wmma_f32_16x16x16_bf16", wmma<Bf16>},
+    {"v_wmma_f16_16x16x16_f16", wmma_short<Half>},
+    {"v_wmma_bf16_16x16x16_bf16", wmma_short<Bf16>},
+    {"v_wmma_i32_16x16x16_iu8", wmma<I8>},
 };
 
 }  // namespace
 
-std::span<const Operation> matrix_operations() { return matrix_table; }
+const OperationTable matrix_operations{Kind::matrix, matrix_table};
 
 }  // namespace xtune::emulator

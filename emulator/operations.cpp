@@ -1,5 +1,6 @@
 #include "emulator/operations.hpp"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -8,43 +9,47 @@
 namespace xtune::emulator {
 namespace {
 
-using OperationTable = std::unordered_map<std::string, const Operation*>;
+using Known = std::unordered_map<std::string, KnownOperation>;
 
-void add_operations(OperationTable& table, std::span<const Operation> part) {
-  for (const Operation& one : part) {
-    std::string_view left = one.names;
-    while (!left.empty()) {
-      const std::size_t end = std::min(left.find(' '), left.size());
-      if (end > 0) table.emplace(left.substr(0, end), &one);
-      left.remove_prefix(std::min(end + 1, left.size()));
-    }
+/// A name without # is that of the type at its end.
+void add(Known& all, const std::string& prefix, const std::string& name, const Operation& operation, Kind kind) {
+  const std::size_t mark = name.find('#');
+  const std::vector<std::string> types = base::split(operation.types, ' ');
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    std::string whole = prefix + name;
+    if (mark != std::string::npos)
+      whole.replace(prefix.size() + mark, 1, types[i]);
+    else if (types.size() > 1 && (types[i].empty() || !name.ends_with(types[i])))
+      continue;
+    all.emplace(whole, KnownOperation{operation.run.at(i), kind, operation.sources});
   }
 }
 
-const OperationTable& operation_table() {
-  static const OperationTable table = [] {
-    OperationTable all;
-    for (const auto part :
-         {control_operations(), scalar_operations(), scalar_memory_operations(), integer_operations(),
-          float_operations(), half_operations(), compare_operations(), packed_operations(), lane_operations(),
-          matrix_operations(), lds_operations(), global_operations(), buffer_operations()})
-      add_operations(all, part);
+const Known& known_operations() {
+  static const Known known = [] {
+    Known all;
+    for (const OperationTable* const table :
+         {&control_operations, &scalar_operations, &scalar_memory_operations, &integer_operations, &float_operations,
+          &half_operations, &compare_operations, &packed_operations, &lane_operations, &matrix_operations,
+          &lds_operations, &global_operations, &buffer_operations, &lds_updates, &global_accesses, &flat_accesses,
+          &scratch_accesses, &global_updates, &flat_updates})
+      for (const Operation& one : table->operations)
+        for (const std::string& name : base::split(one.names, ' ')) add(all, table->prefix, name, one, table->kind);
     return all;
   }();
-  return table;
+  return known;
 }
 
 }  // namespace
 
-const Operation* find_operation(std::string_view mnemonic) {
-  const auto found = operation_table().find(std::string(mnemonic));
-  return found == operation_table().end() ? nullptr : found->second;
+KnownOperation find_operation(std::string_view mnemonic) {
+  const auto found = known_operations().find(std::string(mnemonic));
+  return found == known_operations().end() ? KnownOperation() : found->second;
 }
 
 int mnemonics(Kind kind) {
-  int count = 0;
-  for (const auto& [name, operation] : operation_table()) count += operation->kind == kind ? 1 : 0;
-  return count;
+  return static_cast<int>(
+      std::ranges::count_if(known_operations(), [&](const auto& one) { return one.second.kind == kind; }));
 }
 
 }  // namespace xtune::emulator

@@ -8,10 +8,6 @@
 namespace xtune::emulator {
 namespace {
 
-using U = std::uint32_t;
-using U16 = std::uint16_t;
-using I16 = std::int16_t;
-
 U16 short_of(int value) { return static_cast<U16>(value); }
 
 /// Which half of each source the low and the high result take, and their signs.
@@ -128,42 +124,38 @@ void v_pk_mov_b32(Wave& wave, const Instruction& in) {
 }
 
 constexpr Operation packed_table[] = {
-    {"v_pk_add_f16", packed<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>, Kind::vector},
-    {"v_pk_mul_f16", packed<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>, Kind::vector},
-    {"v_pk_fma_f16", packed<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
-     Kind::vector},
+    {"v_pk_add_f16", packed<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>},
+    {"v_pk_mul_f16", packed<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>},
+    {"v_pk_fma_f16", packed<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>},
     {"v_pk_fmac_f16", packed<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
-     Kind::vector, Sources::with_target},
+     Sources::with_target},
     {"v_pk_min_f16 v_pk_min_num_f16",
-     packed<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
+     packed<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>},
     {"v_pk_max_f16 v_pk_max_num_f16",
-     packed<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
-    {"v_pk_minimum_f16", packed<[](Half a, Half b) { return half_from(minimum(to_double(a), to_double(b))); }>,
-     Kind::vector},
-    {"v_pk_maximum_f16", packed<[](Half a, Half b) { return half_from(maximum(to_double(a), to_double(b))); }>,
-     Kind::vector},
-    {"v_pk_add_u16", packed_sum<U16, plus>, Kind::vector},
-    {"v_pk_add_i16", packed_sum<I16, plus>, Kind::vector},
-    {"v_pk_sub_u16", packed_sum<U16, minus>, Kind::vector},
-    {"v_pk_sub_i16", packed_sum<I16, minus>, Kind::vector},
-    {"v_pk_mul_lo_u16", packed<[](U16 a, U16 b) { return static_cast<U16>(U{a} * b); }>, Kind::vector},
-    {"v_pk_mad_u16 v_pk_mad_i16", packed<[](U16 a, U16 b, U16 c) { return static_cast<U16>(U{a} * b + c); }>,
-     Kind::vector},
-    {"v_pk_min_u16", packed<[](U16 a, U16 b) { return a < b ? a : b; }>, Kind::vector},
-    {"v_pk_max_u16", packed<[](U16 a, U16 b) { return a < b ? b : a; }>, Kind::vector},
-    {"v_pk_min_i16", packed<[](I16 a, I16 b) { return a < b ? a : b; }>, Kind::vector},
-    {"v_pk_max_i16", packed<[](I16 a, I16 b) { return a < b ? b : a; }>, Kind::vector},
-    {"v_pk_lshlrev_b16", packed<[](U16 a, U16 b) { return short_of(b << (a & 15)); }>, Kind::vector},
-    {"v_pk_lshrrev_b16", packed<[](U16 a, U16 b) { return (short_of(b >> (a & 15))); }>, Kind::vector},
-    {"v_pk_ashrrev_i16", packed<[](U16 a, I16 b) { return (static_cast<I16>(b >> (a & 15))); }>, Kind::vector},
-    {"v_pk_fma_f32", packed_f32<[](float a, float b, float c) { return std::fma(a, b, c); }, 3>, Kind::vector},
-    {"v_pk_mul_f32", packed_f32<[](float a, float b, float) { return a * b; }, 2>, Kind::vector},
-    {"v_pk_add_f32", packed_f32<[](float a, float b, float) { return a + b; }, 2>, Kind::vector},
-    {"v_pk_mov_b32", v_pk_mov_b32, Kind::vector},
+     packed<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>},
+    {"v_pk_minimum_f16", packed<[](Half a, Half b) { return half_from(minimum(to_double(a), to_double(b))); }>},
+    {"v_pk_maximum_f16", packed<[](Half a, Half b) { return half_from(maximum(to_double(a), to_double(b))); }>},
+    {"v_pk_add_u16", packed_sum<U16, plus>},
+    {"v_pk_add_i16", packed_sum<I16, plus>},
+    {"v_pk_sub_u16", packed_sum<U16, minus>},
+    {"v_pk_sub_i16", packed_sum<I16, minus>},
+    {"v_pk_mul_lo_u16", packed<[](U16 a, U16 b) { return static_cast<U16>(U{a} * b); }>},
+    {"v_pk_mad_u16 v_pk_mad_i16", packed<[](U16 a, U16 b, U16 c) { return static_cast<U16>(U{a} * b + c); }>},
+    {"v_pk_min_u16", packed<[](U16 a, U16 b) { return a < b ? a : b; }>},
+    {"v_pk_max_u16", packed<[](U16 a, U16 b) { return a < b ? b : a; }>},
+    {"v_pk_min_i16", packed<[](I16 a, I16 b) { return a < b ? a : b; }>},
+    {"v_pk_max_i16", packed<[](I16 a, I16 b) { return a < b ? b : a; }>},
+    {"v_pk_lshlrev_b16", packed<[](U16 a, U16 b) { return short_of(b << (a & 15)); }>},
+    {"v_pk_lshrrev_b16", packed<[](U16 a, U16 b) { return (short_of(b >> (a & 15))); }>},
+    {"v_pk_ashrrev_i16", packed<[](U16 a, I16 b) { return (static_cast<I16>(b >> (a & 15))); }>},
+    {"v_pk_fma_f32", packed_f32<[](float a, float b, float c) { return std::fma(a, b, c); }, 3>},
+    {"v_pk_mul_f32", packed_f32<[](float a, float b, float) { return a * b; }, 2>},
+    {"v_pk_add_f32", packed_f32<[](float a, float b, float) { return a + b; }, 2>},
+    {"v_pk_mov_b32", v_pk_mov_b32},
 };
 
 }  // namespace
 
-std::span<const Operation> packed_operations() { return packed_table; }
+const OperationTable packed_operations{Kind::vector, packed_table};
 
 }  // namespace xtune::emulator

@@ -85,35 +85,35 @@ bool add_flag(std::string_view word, Modifiers& to) {
   return true;
 }
 
+struct NumberModifier {
+  std::string_view name;
+  void (*set)(Modifiers& to, std::int64_t number);
+};
+constexpr NumberModifier number_modifiers[] = {
+    {"byte_sel", [](Modifiers& to, std::int64_t number) { to.byte = static_cast<std::uint8_t>(number & 3); }},
+    {"offset0", [](Modifiers& to, std::int64_t number) { to.offset0 = static_cast<int>(number); }},
+    {"offset1", [](Modifiers& to, std::int64_t number) { to.offset1 = static_cast<int>(number); }},
+    {"mul", [](Modifiers& to, std::int64_t number) { to.output_scale = number == 4 ? 2 : 1; }},
+    {"div", [](Modifiers& to, std::int64_t) { to.output_scale = -1; }},
+    {"clamp", [](Modifiers& to, std::int64_t number) { to.clamp = number != 0; }},
+    {"cbsz", [](Modifiers& to, std::int64_t number) { to.cbsz = static_cast<int>(number); }},
+    {"abid", [](Modifiers& to, std::int64_t number) { to.abid = static_cast<int>(number); }},
+    {"blgp", [](Modifiers& to, std::int64_t number) { to.blgp = static_cast<int>(number); }},
+    {"offset",
+     [](Modifiers& to, std::int64_t number) {
+       to.offset = static_cast<int>(number);
+       to.has_offset = true;
+     }},
+};
+
 bool add_modifier(std::string_view word, int sources, Modifiers& to) {
   const std::string_view name = word.substr(0, word.find(':'));
   if (name.size() == word.size()) return add_flag(word, to);
   const std::string_view value = word.substr(name.size() + 1);
-  const auto number = parse_number(value);
-  if (name == "offset" && number) {
-    to.offset = static_cast<int>(*number);
-    to.has_offset = true;
-  } else if (name == "offset" && value.starts_with("swizzle("))  // decode.cpp reads it from the code
-    to.offset = 0;
-  else if (name == "byte_sel" && number)
-    to.byte = static_cast<std::uint8_t>(*number & 3);
-  else if (name == "offset0" && number)
-    to.offset0 = static_cast<int>(*number);
-  else if (name == "offset1" && number)
-    to.offset1 = static_cast<int>(*number);
-  else if (name == "mul" && number)
-    to.output_scale = *number == 4 ? 2 : 1;
-  else if (name == "div" && number)
-    to.output_scale = -1;
-  else if (name == "clamp" && number)
-    to.clamp = *number != 0;
-  else if (name == "cbsz" && number)
-    to.cbsz = static_cast<int>(*number);
-  else if (name == "abid" && number)
-    to.abid = static_cast<int>(*number);
-  else if (name == "blgp" && number)
-    to.blgp = static_cast<int>(*number);
-  else if (name == "op_sel")
+  if (const auto number = parse_number(value))
+    for (const NumberModifier& one : number_modifiers)
+      if (one.name == name) return one.set(to, *number), true;
+  if (name == "op_sel")
     to.op_sel = bit_list(value, sources);
   else if (name == "neg_lo")
     to.neg_lo = bit_list(value, sources);
@@ -127,7 +127,7 @@ bool add_modifier(std::string_view word, int sources, Modifiers& to) {
   } else if (name == "src0_sel" || name == "src1_sel" || name == "dst_sel" || name == "dst_unused") {
     return add_sdwa(name, value, to);
   } else {
-    return name == "scope";
+    return name == "scope" || (name == "offset" && value.starts_with("swizzle("));  // decode.cpp reads the pattern
   }
   return true;
 }
@@ -213,22 +213,22 @@ Instruction parse_single(std::string_view text, int wave_size) {
   const std::size_t end = std::min(text.find(' '), text.find('\t'));
   const std::string_view mnemonic = text.substr(0, end);
   const std::string_view rest = end >= text.size() ? std::string_view() : base::trimmed(text.substr(end));
-  const Operation* const operation = find_operation(without_encoding(mnemonic));
-  if (operation == nullptr) {
+  const KnownOperation operation = find_operation(without_encoding(mnemonic));
+  if (operation.run == nullptr) {
     in.reason = "the instruction is not known";
     return in;
   }
-  in.run = operation->run;
-  in.kind = operation->kind;
+  in.run = operation.run;
+  in.kind = operation.kind;
   const auto has = [&](std::string_view part) { return mnemonic.find(part) != std::string_view::npos; };
   in.loads =
       in.kind >= Kind::lds && in.kind <= Kind::scalar_memory && !has("store") && !has("write") && !has("load_lds");
   if (is_wait(mnemonic)) {
     if (!add_waits(mnemonic, rest, in.modifiers)) in.reason = "its counts are not known";
-  } else if (operation->sources != Sources::none) {
+  } else if (operation.sources != Sources::none) {
     in.reason = add_operands(in, rest, wave_size);
-    if (operation->sources == Sources::with_target) in.operand[in.operands++] = in.operand[0];
-    if (operation->sources == Sources::with_vcc && in.operands == 3)
+    if (operation.sources == Sources::with_target) in.operand[in.operands++] = in.operand[0];
+    if (operation.sources == Sources::with_vcc && in.operands == 3)
       in.operand[in.operands++] = *parse_operand("vcc", wave_size);
   }
   if (!in.reason.empty()) in.kind = Kind::unknown;

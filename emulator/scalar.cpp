@@ -87,11 +87,9 @@ void write_exec(Wave& wave, const Instruction& in) {
   wave.scc = mask != 0;
 }
 
-void s_cmov_b32(Wave& wave, const Instruction& in) {
-  if (wave.scc) put(wave, in.operand[0], scalar_source<std::uint32_t>(wave, in.operand[1]));
-}
-void s_cmov_b64(Wave& wave, const Instruction& in) {
-  if (wave.scc) put(wave, in.operand[0], scalar_source<std::uint64_t>(wave, in.operand[1]));
+template <class T>
+void s_cmov(Wave& wave, const Instruction& in) {
+  if (wave.scc) put(wave, in.operand[0], scalar_source<T>(wave, in.operand[1]));
 }
 
 /// A move with the 16 bits of the instruction; only if the condition code is set for s_cmovk.
@@ -120,16 +118,10 @@ void compare_short(Wave& wave, const Instruction& in) {
                     : F(std::int64_t{a}, std::int64_t{b});
 }
 
-template <bool Set>
-void bit_set32(Wave& wave, const Instruction& in) {
-  const std::uint32_t bit = 1u << (scalar_source<std::uint32_t>(wave, in.operand[1]) & 31);
-  const auto old = scalar_source<std::uint32_t>(wave, in.operand[0]);
-  put(wave, in.operand[0], Set ? old | bit : old & ~bit);
-}
-template <bool Set>
-void bit_set64(Wave& wave, const Instruction& in) {
-  const std::uint64_t bit = std::uint64_t{1} << (scalar_source<std::uint32_t>(wave, in.operand[1]) & 63);
-  const auto old = scalar_source<std::uint64_t>(wave, in.operand[0]);
+template <class T, bool Set>
+void bit_set(Wave& wave, const Instruction& in) {
+  const T bit = T{1} << (scalar_source<std::uint32_t>(wave, in.operand[1]) & (8 * sizeof(T) - 1));
+  const auto old = scalar_source<T>(wave, in.operand[0]);
   put(wave, in.operand[0], Set ? old | bit : old & ~bit);
 }
 
@@ -206,11 +198,6 @@ T bit_field(T value, std::uint32_t where) {
   return static_cast<T>(static_cast<T>(static_cast<Bits>(moved << rest)) >> rest);
 }
 
-using U = std::uint32_t;
-using I = std::int32_t;
-using U64 = std::uint64_t;
-using I64 = std::int64_t;
-
 /// GPR indexing of gfx9: M0 has the index in bits 0 to 7, and in bits 12 to 15 the operands that it applies to.
 constexpr std::uint32_t index_bits = 0xff, index_uses = 0xf000;
 
@@ -233,266 +220,203 @@ void s_cvt_hi_f32_f16(Wave& wave, const Instruction& in) {
   put(wave, in.operand[0], static_cast<float>(to_double(flushed(wave, high))));
 }
 
-double comparable(Half value) { return to_double(value); }
-float comparable(float value) { return value; }
+constexpr Flagged<U> with_carry(U64 sum) { return {static_cast<U>(sum), sum >> 32 != 0}; }
+template <class T>
+constexpr Flagged<T> flagged(T value, bool scc) {
+  return {value, scc};
+}
 
-#define REAL_COMPARISON(name, type, expression)        \
-  {                                                    \
-    "s_cmp_" name, scalar<[](type x, type y) {         \
-      const auto a = comparable(x), b = comparable(y); \
-      return (expression);                             \
-    }>,                                                \
-        Kind::scalar                                   \
-  }
-#define REAL_COMPARISONS(suffix, type)                                                                          \
-  REAL_COMPARISON("lt_" suffix, type, a < b), REAL_COMPARISON("gt_" suffix, type, a > b),                       \
-      REAL_COMPARISON("le_" suffix, type, a <= b), REAL_COMPARISON("ge_" suffix, type, a >= b),                 \
-      REAL_COMPARISON("eq_" suffix, type, a == b), REAL_COMPARISON("lg_" suffix, type, a<b || a> b),            \
-      REAL_COMPARISON("nlg_" suffix, type, !(a < b || a > b)), REAL_COMPARISON("neq_" suffix, type, !(a == b)), \
-      REAL_COMPARISON("nlt_" suffix, type, !(a < b)), REAL_COMPARISON("ngt_" suffix, type, !(a > b)),           \
-      REAL_COMPARISON("nle_" suffix, type, !(a <= b)), REAL_COMPARISON("nge_" suffix, type, !(a >= b)),         \
-      REAL_COMPARISON("o_" suffix, type, a == a && b == b), REAL_COMPARISON("u_" suffix, type, a != a || b != b)
+template <auto F>
+constexpr Operation scalar_bits(const char* names) {
+  return {names, "b32 b64", {scalar<typed<F, NonZero<U>, U>()>, scalar<typed<F, NonZero<U64>, U64>()>}};
+}
+/// D = exec; exec = F(S0, exec).
+template <auto F>
+constexpr Operation scalar_saves(const char* names) {
+  return {names, "b32 b64", {save_exec<F>}};
+}
+template <auto F>
+constexpr Operation scalar_reals(const char* names) {
+  return {names, "f16 f32", {scalar<typed<F, Half, Half>()>, scalar<typed<F, float, float>()>}};
+}
+template <auto F>
+constexpr Operation scalar_real_order(const char* names) {
+  return {names, "f16 f32", {scalar<typed<F, bool, Half>()>, scalar<typed<F, bool, float>()>}};
+}
+template <auto F>
+constexpr Operation scalar_order(const char* names) {
+  return {names, "i32 u32", {scalar<typed<F, bool, I>()>, scalar<typed<F, bool, U>()>}};
+}
+template <auto F>
+constexpr Operation scalar_order_of_short(const char* names) {
+  return {names, "i32 u32", {compare_short<F, true>, compare_short<F, false>}};
+}
 
 constexpr Operation scalar_table[] = {
-    {"s_mov_b32", scalar<[](U a) { return a; }>, Kind::scalar},
-    {"s_mov_b64", scalar<[](U64 a) { return a; }>, Kind::scalar},
-    {"s_movk_i32", s_movk, Kind::scalar},
-    {"s_cmovk_i32", s_cmovk, Kind::scalar},
-    {"s_cmov_b32", s_cmov_b32, Kind::scalar},
-    {"s_cmov_b64", s_cmov_b64, Kind::scalar},
-    {"s_cselect_b32", scalar<[](U a, U b, Condition c) { return c.set ? a : b; }>, Kind::scalar},
-    {"s_cselect_b64", scalar<[](U64 a, U64 b, Condition c) { return c.set ? a : b; }>, Kind::scalar},
-    {"s_add_u32 s_add_co_u32", scalar<[](U a, U b) {
-       return (Flagged<U>{a + b, a + b < a});
-     }>,
-     Kind::scalar},
-    {"s_sub_u32 s_sub_co_u32", scalar<[](U a, U b) {
-       return (Flagged<U>{a - b, a < b});
-     }>,
-     Kind::scalar},
-    {"s_addc_u32 s_add_co_ci_u32", scalar<[](U a, U b, Condition c) {
-       const U64 sum = U64{a} + b + c.set;
-       return (Flagged<U>{static_cast<U>(sum), (sum >> 32) != 0});
-     }>,
-     Kind::scalar},
-    {"s_subb_u32 s_sub_co_ci_u32", scalar<[](U a, U b, Condition c) {
-       return (Flagged<U>{a - b - c.set, U64{a} < U64{b} + c.set});
-     }>,
-     Kind::scalar},
+    scalar_bits<[](auto a, auto b) { return a & b; }>("s_and_#"),
+    scalar_bits<[](auto a, auto b) { return a | b; }>("s_or_#"),
+    scalar_bits<[](auto a, auto b) { return a ^ b; }>("s_xor_#"),
+    scalar_bits<[](auto a, auto b) { return a & ~b; }>("s_andn2_# s_and_not1_#"),
+    scalar_bits<[](auto a, auto b) { return a | ~b; }>("s_orn2_# s_or_not1_#"),
+    scalar_bits<[](auto a, auto b) { return ~(a & b); }>("s_nand_#"),
+    scalar_bits<[](auto a, auto b) { return ~(a | b); }>("s_nor_#"),
+    scalar_bits<[](auto a, auto b) { return ~(a ^ b); }>("s_xnor_#"),
+    scalar_bits<[](auto a) { return ~a; }>("s_not_#"),
+    scalar_order<[](auto a, auto b) { return a == b; }>("s_cmp_eq_#"),
+    scalar_order<[](auto a, auto b) { return a != b; }>("s_cmp_lg_#"),
+    scalar_order<[](auto a, auto b) { return (a > b); }>("s_cmp_gt_#"),
+    scalar_order<[](auto a, auto b) { return (a >= b); }>("s_cmp_ge_#"),
+    scalar_order<[](auto a, auto b) { return a < b; }>("s_cmp_lt_#"),
+    scalar_order<[](auto a, auto b) { return a <= b; }>("s_cmp_le_#"),
+    scalar_order_of_short<[](I64 a, I64 b) { return a == b; }>("s_cmpk_eq_#"),
+    scalar_order_of_short<[](I64 a, I64 b) { return a != b; }>("s_cmpk_lg_#"),
+    scalar_order_of_short<[](I64 a, I64 b) { return (a > b); }>("s_cmpk_gt_#"),
+    scalar_order_of_short<[](I64 a, I64 b) { return (a >= b); }>("s_cmpk_ge_#"),
+    scalar_order_of_short<[](I64 a, I64 b) { return a < b; }>("s_cmpk_lt_#"),
+    scalar_order_of_short<[](I64 a, I64 b) { return a <= b; }>("s_cmpk_le_#"),
+    scalar_saves<[](U64 s, U64 e) { return s & e; }>("s_and_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return s | e; }>("s_or_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return s ^ e; }>("s_xor_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return ~(s & e); }>("s_nand_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return ~(s | e); }>("s_nor_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return ~(s ^ e); }>("s_xnor_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return s & ~e; }>("s_andn2_saveexec_# s_and_not1_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return s | ~e; }>("s_orn2_saveexec_# s_or_not1_saveexec_#"),
+    scalar_saves<[](U64 s, U64 e) { return ~s & e; }>("s_andn1_saveexec_# s_and_not0_saveexec_#"),
+    {"s_mov_b32", scalar<[](U a) { return a; }>},
+    {"s_mov_b64", scalar<[](U64 a) { return a; }>},
+    {"s_movk_i32", s_movk},
+    {"s_cmovk_i32", s_cmovk},
+    {"s_cmov_b32", s_cmov<U>},
+    {"s_cmov_b64", s_cmov<U64>},
+    {"s_cselect_b32", scalar<[](U a, U b, Condition c) { return c.set ? a : b; }>},
+    {"s_cselect_b64", scalar<[](U64 a, U64 b, Condition c) { return c.set ? a : b; }>},
+    {"s_add_u32 s_add_co_u32", scalar<[](U a, U b) { return flagged<U>(a + b, a + b < a); }>},
+    {"s_sub_u32 s_sub_co_u32", scalar<[](U a, U b) { return flagged<U>(a - b, a < b); }>},
+    {"s_addc_u32 s_add_co_ci_u32", scalar<[](U a, U b, Condition c) { return with_carry(U64{a} + b + c.set); }>},
+    {"s_subb_u32 s_sub_co_ci_u32",
+     scalar<[](U a, U b, Condition c) { return flagged<U>(a - b - c.set, U64{a} < U64{b} + c.set); }>},
     {"s_add_i32 s_add_co_i32", scalar<[](I a, I b) {
        I sum = 0;
        const bool over = __builtin_add_overflow(a, b, &sum);
-       return (Flagged<I>{sum, over});
-     }>,
-     Kind::scalar},
+       return flagged<I>(sum, over);
+     }>},
     {"s_sub_i32 s_sub_co_i32", scalar<[](I a, I b) {
        I rest = 0;
        const bool over = __builtin_sub_overflow(a, b, &rest);
-       return (Flagged<I>{rest, over});
-     }>,
-     Kind::scalar},
-    {"s_addk_i32 s_addk_co_i32", s_addk, Kind::scalar},
-    {"s_mulk_i32", s_mulk, Kind::scalar},
-    {"s_add_u64 s_add_nc_u64", scalar<[](U64 a, U64 b) { return a + b; }>, Kind::scalar},
-    {"s_sub_u64 s_sub_nc_u64", scalar<[](U64 a, U64 b) { return a - b; }>, Kind::scalar},
-    {"s_mul_u64", scalar<[](U64 a, U64 b) { return a * b; }>, Kind::scalar},
-    {"s_mul_i32", scalar<[](U a, U b) { return a * b; }>, Kind::scalar},
-    {"s_mul_hi_u32", scalar<[](U a, U b) { return (static_cast<U>(U64{a} * b >> 32)); }>, Kind::scalar},
-    {"s_mul_hi_i32", scalar<[](I a, I b) { return (static_cast<I>(I64{a} * b >> 32)); }>, Kind::scalar},
-    {"s_abs_i32", scalar<[](I a) { return (NonZero<U>{a < 0 ? 0u - static_cast<U>(a) : static_cast<U>(a)}); }>,
-     Kind::scalar},
-    {"s_absdiff_i32", scalar<[](I a, I b) { return (NonZero<U>{absolute_difference(a, b)}); }>, Kind::scalar},
-    {"s_min_i32", scalar<[](I a, I b) {
-       return (Flagged<I>{a < b ? a : b, a < b});
-     }>,
-     Kind::scalar},
-    {"s_min_u32", scalar<[](U a, U b) {
-       return (Flagged<U>{a < b ? a : b, a < b});
-     }>,
-     Kind::scalar},
-    {"s_max_i32", scalar<[](I a, I b) {
-       return (Flagged<I>{(a > b) ? a : b, (a > b)});
-     }>,
-     Kind::scalar},
-    {"s_max_u32", scalar<[](U a, U b) {
-       return (Flagged<U>{(a > b) ? a : b, (a > b)});
-     }>,
-     Kind::scalar},
-    {"s_and_b32", scalar<[](U a, U b) { return (NonZero<U>{a & b}); }>, Kind::scalar},
-    {"s_and_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a & b}); }>, Kind::scalar},
-    {"s_or_b32", scalar<[](U a, U b) { return (NonZero<U>{a | b}); }>, Kind::scalar},
-    {"s_or_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a | b}); }>, Kind::scalar},
-    {"s_xor_b32", scalar<[](U a, U b) { return (NonZero<U>{a ^ b}); }>, Kind::scalar},
-    {"s_xor_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a ^ b}); }>, Kind::scalar},
-    {"s_andn2_b32 s_and_not1_b32", scalar<[](U a, U b) { return (NonZero<U>{a & ~b}); }>, Kind::scalar},
-    {"s_andn2_b64 s_and_not1_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a & ~b}); }>, Kind::scalar},
-    {"s_orn2_b32 s_or_not1_b32", scalar<[](U a, U b) { return (NonZero<U>{a | ~b}); }>, Kind::scalar},
-    {"s_orn2_b64 s_or_not1_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{a | ~b}); }>, Kind::scalar},
-    {"s_nand_b32", scalar<[](U a, U b) { return (NonZero<U>{~(a & b)}); }>, Kind::scalar},
-    {"s_nand_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{~(a & b)}); }>, Kind::scalar},
-    {"s_nor_b32", scalar<[](U a, U b) { return (NonZero<U>{~(a | b)}); }>, Kind::scalar},
-    {"s_nor_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{~(a | b)}); }>, Kind::scalar},
-    {"s_xnor_b32", scalar<[](U a, U b) { return (NonZero<U>{~(a ^ b)}); }>, Kind::scalar},
-    {"s_xnor_b64", scalar<[](U64 a, U64 b) { return (NonZero<U64>{~(a ^ b)}); }>, Kind::scalar},
-    {"s_not_b32", scalar<[](U a) { return (NonZero<U>{~a}); }>, Kind::scalar},
-    {"s_not_b64", scalar<[](U64 a) { return (NonZero<U64>{~a}); }>, Kind::scalar},
-    {"s_lshl_b32", scalar<[](U a, U b) { return (NonZero<U>{a << (b & 31)}); }>, Kind::scalar},
-    {"s_lshl_b64", scalar<[](U64 a, U b) { return (NonZero<U64>{a << (b & 63)}); }>, Kind::scalar},
-    {"s_lshr_b32", scalar<[](U a, U b) { return (NonZero<U>{(a >> (b & 31))}); }>, Kind::scalar},
-    {"s_lshr_b64", scalar<[](U64 a, U b) { return (NonZero<U64>{(a >> (b & 63))}); }>, Kind::scalar},
-    {"s_ashr_i32", scalar<[](I a, U b) { return (NonZero<I>{(a >> (b & 31))}); }>, Kind::scalar},
-    {"s_ashr_i64", scalar<[](I64 a, U b) { return (NonZero<I64>{(a >> (b & 63))}); }>, Kind::scalar},
-    {"s_lshl1_add_u32", scalar<[](U a, U b) {
-       const U64 r = (U64{a} << 1) + b;
-       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
-     }>,
-     Kind::scalar},
-    {"s_lshl2_add_u32", scalar<[](U a, U b) {
-       const U64 r = (U64{a} << 2) + b;
-       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
-     }>,
-     Kind::scalar},
-    {"s_lshl3_add_u32", scalar<[](U a, U b) {
-       const U64 r = (U64{a} << 3) + b;
-       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
-     }>,
-     Kind::scalar},
-    {"s_lshl4_add_u32", scalar<[](U a, U b) {
-       const U64 r = (U64{a} << 4) + b;
-       return (Flagged<U>{static_cast<U>(r), (r >> 32) != 0});
-     }>,
-     Kind::scalar},
-    {"s_bfe_u32", scalar<[](U a, U b) { return (NonZero<U>{bit_field(a, b)}); }>, Kind::scalar},
-    {"s_bfe_i32", scalar<[](I a, U b) { return (NonZero<I>{bit_field(a, b)}); }>, Kind::scalar},
-    {"s_bfe_u64", scalar<[](U64 a, U b) { return (NonZero<U64>{bit_field(a, b)}); }>, Kind::scalar},
-    {"s_bfe_i64", scalar<[](I64 a, U b) { return (NonZero<I64>{bit_field(a, b)}); }>, Kind::scalar},
-    {"s_bfm_b32", scalar<[](U a, U b) { return ((1u << (a & 31)) - 1) << (b & 31); }>, Kind::scalar},
-    {"s_bfm_b64", scalar<[](U a, U b) { return ((U64{1} << (a & 63)) - 1) << (b & 63); }>, Kind::scalar},
-    {"s_brev_b32", scalar<[](U a) { return reversed(a); }>, Kind::scalar},
+       return flagged<I>(rest, over);
+     }>},
+    {"s_addk_i32 s_addk_co_i32", s_addk},
+    {"s_mulk_i32", s_mulk},
+    {"s_add_u64 s_add_nc_u64", scalar<[](U64 a, U64 b) { return a + b; }>},
+    {"s_sub_u64 s_sub_nc_u64", scalar<[](U64 a, U64 b) { return a - b; }>},
+    {"s_mul_u64", scalar<[](U64 a, U64 b) { return a * b; }>},
+    {"s_mul_i32", scalar<[](U a, U b) { return a * b; }>},
+    {"s_mul_hi_u32", scalar<[](U a, U b) { return (static_cast<U>(U64{a} * b >> 32)); }>},
+    {"s_mul_hi_i32", scalar<[](I a, I b) { return (static_cast<I>(I64{a} * b >> 32)); }>},
+    {"s_abs_i32", scalar<[](I a) { return (NonZero<U>{a < 0 ? 0u - static_cast<U>(a) : static_cast<U>(a)}); }>},
+    {"s_absdiff_i32", scalar<[](I a, I b) { return (NonZero<U>{absolute_difference(a, b)}); }>},
+    {"s_min_i32", scalar<[](I a, I b) { return flagged<I>(a < b ? a : b, a < b); }>},
+    {"s_min_u32", scalar<[](U a, U b) { return flagged<U>(a < b ? a : b, a < b); }>},
+    {"s_max_i32", scalar<[](I a, I b) { return flagged<I>((a > b) ? a : b, (a > b)); }>},
+    {"s_max_u32", scalar<[](U a, U b) { return flagged<U>((a > b) ? a : b, (a > b)); }>},
+    {"s_lshl_b32", scalar<[](U a, U b) { return (NonZero<U>{a << (b & 31)}); }>},
+    {"s_lshl_b64", scalar<[](U64 a, U b) { return (NonZero<U64>{a << (b & 63)}); }>},
+    {"s_lshr_b32", scalar<[](U a, U b) { return (NonZero<U>{(a >> (b & 31))}); }>},
+    {"s_lshr_b64", scalar<[](U64 a, U b) { return (NonZero<U64>{(a >> (b & 63))}); }>},
+    {"s_ashr_i32", scalar<[](I a, U b) { return (NonZero<I>{(a >> (b & 31))}); }>},
+    {"s_ashr_i64", scalar<[](I64 a, U b) { return (NonZero<I64>{(a >> (b & 63))}); }>},
+    {"s_lshl1_add_u32", scalar<[](U a, U b) { return with_carry((U64{a} << 1) + b); }>},
+    {"s_lshl2_add_u32", scalar<[](U a, U b) { return with_carry((U64{a} << 2) + b); }>},
+    {"s_lshl3_add_u32", scalar<[](U a, U b) { return with_carry((U64{a} << 3) + b); }>},
+    {"s_lshl4_add_u32", scalar<[](U a, U b) { return with_carry((U64{a} << 4) + b); }>},
+    {"s_bfe_u32", scalar<[](U a, U b) { return (NonZero<U>{bit_field(a, b)}); }>},
+    {"s_bfe_i32", scalar<[](I a, U b) { return (NonZero<I>{bit_field(a, b)}); }>},
+    {"s_bfe_u64", scalar<[](U64 a, U b) { return (NonZero<U64>{bit_field(a, b)}); }>},
+    {"s_bfe_i64", scalar<[](I64 a, U b) { return (NonZero<I64>{bit_field(a, b)}); }>},
+    {"s_bfm_b32", scalar<[](U a, U b) { return ((1u << (a & 31)) - 1) << (b & 31); }>},
+    {"s_bfm_b64", scalar<[](U a, U b) { return ((U64{1} << (a & 63)) - 1) << (b & 63); }>},
+    {"s_brev_b32", scalar<[](U a) { return reversed(a); }>},
     {"s_brev_b64",
-     scalar<[](U64 a) { return (U64{reversed(static_cast<U>(a))} << 32 | reversed(static_cast<U>(a >> 32))); }>,
-     Kind::scalar},
-    {"s_bcnt0_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>, Kind::scalar},
-    {"s_bcnt0_i32_b64", scalar<[](U64 a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>, Kind::scalar},
-    {"s_bcnt1_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(a))}); }>, Kind::scalar},
-    {"s_bcnt1_i32_b64", scalar<[](U64 a) { return (NonZero<U>{static_cast<U>(std::popcount(a))}); }>, Kind::scalar},
-    {"s_ff1_i32_b32 s_ctz_i32_b32", scalar<[](U a) { return (static_cast<I>(leading(a, true))); }>, Kind::scalar},
-    {"s_ff1_i32_b64 s_ctz_i32_b64", scalar<[](U64 a) { return (static_cast<I>(leading(a, true))); }>, Kind::scalar},
-    {"s_flbit_i32_b32 s_clz_i32_u32", scalar<[](U a) { return (static_cast<I>(leading(a, false))); }>, Kind::scalar},
-    {"s_flbit_i32_b64 s_clz_i32_u64", scalar<[](U64 a) { return (static_cast<I>(leading(a, false))); }>, Kind::scalar},
-    {"s_flbit_i32 s_cls_i32", scalar<[](I a) { return (static_cast<I>(sign_bits(a))); }>, Kind::scalar},
-    {"s_flbit_i32_i64 s_cls_i32_i64", scalar<[](I64 a) { return (static_cast<I>(sign_bits(a))); }>, Kind::scalar},
-    {"s_sext_i32_i8", scalar<[](U a) { return (static_cast<I>(static_cast<std::int8_t>(a))); }>, Kind::scalar},
-    {"s_sext_i32_i16", scalar<[](U a) { return (static_cast<I>(static_cast<std::int16_t>(a))); }>, Kind::scalar},
-    {"s_pack_ll_b32_b16", scalar<[](U a, U b) { return (a & 0xffff) | b << 16; }>, Kind::scalar},
-    {"s_pack_lh_b32_b16", scalar<[](U a, U b) { return (a & 0xffff) | (b & 0xffff0000u); }>, Kind::scalar},
-    {"s_pack_hh_b32_b16", scalar<[](U a, U b) { return (a >> 16 | (b & 0xffff0000u)); }>, Kind::scalar},
-    {"s_pack_hl_b32_b16", scalar<[](U a, U b) { return (a >> 16 | b << 16); }>, Kind::scalar},
-    {"s_bitset0_b32", bit_set32<false>, Kind::scalar},
-    {"s_bitset1_b32", bit_set32<true>, Kind::scalar},
-    {"s_bitset0_b64", bit_set64<false>, Kind::scalar},
-    {"s_bitset1_b64", bit_set64<true>, Kind::scalar},
-    {"s_cmp_eq_i32 s_cmp_eq_u32", scalar<[](U a, U b) { return a == b; }>, Kind::scalar},
-    {"s_cmp_lg_i32 s_cmp_lg_u32", scalar<[](U a, U b) { return a != b; }>, Kind::scalar},
-    {"s_cmp_gt_i32", scalar<[](I a, I b) { return (a > b); }>, Kind::scalar},
-    {"s_cmp_ge_i32", scalar<[](I a, I b) { return (a >= b); }>, Kind::scalar},
-    {"s_cmp_lt_i32", scalar<[](I a, I b) { return a < b; }>, Kind::scalar},
-    {"s_cmp_le_i32", scalar<[](I a, I b) { return a <= b; }>, Kind::scalar},
-    {"s_cmp_gt_u32", scalar<[](U a, U b) { return (a > b); }>, Kind::scalar},
-    {"s_cmp_ge_u32", scalar<[](U a, U b) { return (a >= b); }>, Kind::scalar},
-    {"s_cmp_lt_u32", scalar<[](U a, U b) { return a < b; }>, Kind::scalar},
-    {"s_cmp_le_u32", scalar<[](U a, U b) { return a <= b; }>, Kind::scalar},
-    {"s_cmp_eq_u64", scalar<[](U64 a, U64 b) { return a == b; }>, Kind::scalar},
-    {"s_cmp_lg_u64", scalar<[](U64 a, U64 b) { return a != b; }>, Kind::scalar},
-    {"s_bitcmp0_b32", scalar<[](U a, U b) { return (!(a >> (b & 31) & 1)); }>, Kind::scalar},
-    {"s_bitcmp1_b32", scalar<[](U a, U b) { return ((a >> (b & 31) & 1) != 0); }>, Kind::scalar},
-    {"s_bitcmp0_b64", scalar<[](U64 a, U b) { return (!(a >> (b & 63) & 1)); }>, Kind::scalar},
-    {"s_bitcmp1_b64", scalar<[](U64 a, U b) { return ((a >> (b & 63) & 1) != 0); }>, Kind::scalar},
-    {"s_cmpk_eq_i32", compare_short<[](I64 a, I64 b) { return a == b; }, true>, Kind::scalar},
-    {"s_cmpk_lg_i32", compare_short<[](I64 a, I64 b) { return a != b; }, true>, Kind::scalar},
-    {"s_cmpk_gt_i32", compare_short<[](I64 a, I64 b) { return (a > b); }, true>, Kind::scalar},
-    {"s_cmpk_ge_i32", compare_short<[](I64 a, I64 b) { return (a >= b); }, true>, Kind::scalar},
-    {"s_cmpk_lt_i32", compare_short<[](I64 a, I64 b) { return a < b; }, true>, Kind::scalar},
-    {"s_cmpk_le_i32", compare_short<[](I64 a, I64 b) { return a <= b; }, true>, Kind::scalar},
-    {"s_cmpk_eq_u32", compare_short<[](I64 a, I64 b) { return a == b; }, false>, Kind::scalar},
-    {"s_cmpk_lg_u32", compare_short<[](I64 a, I64 b) { return a != b; }, false>, Kind::scalar},
-    {"s_cmpk_gt_u32", compare_short<[](I64 a, I64 b) { return (a > b); }, false>, Kind::scalar},
-    {"s_cmpk_ge_u32", compare_short<[](I64 a, I64 b) { return (a >= b); }, false>, Kind::scalar},
-    {"s_cmpk_lt_u32", compare_short<[](I64 a, I64 b) { return a < b; }, false>, Kind::scalar},
-    {"s_cmpk_le_u32", compare_short<[](I64 a, I64 b) { return a <= b; }, false>, Kind::scalar},
-    {"s_and_saveexec_b32 s_and_saveexec_b64", save_exec<[](U64 s, U64 e) { return s & e; }>, Kind::scalar},
-    {"s_or_saveexec_b32 s_or_saveexec_b64", save_exec<[](U64 s, U64 e) { return s | e; }>, Kind::scalar},
-    {"s_xor_saveexec_b32 s_xor_saveexec_b64", save_exec<[](U64 s, U64 e) { return s ^ e; }>, Kind::scalar},
-    {"s_nand_saveexec_b32 s_nand_saveexec_b64", save_exec<[](U64 s, U64 e) { return ~(s & e); }>, Kind::scalar},
-    {"s_nor_saveexec_b32 s_nor_saveexec_b64", save_exec<[](U64 s, U64 e) { return ~(s | e); }>, Kind::scalar},
-    {"s_xnor_saveexec_b32 s_xnor_saveexec_b64", save_exec<[](U64 s, U64 e) { return ~(s ^ e); }>, Kind::scalar},
-    {"s_andn2_saveexec_b32 s_andn2_saveexec_b64 s_and_not1_saveexec_b32 s_and_not1_saveexec_b64",
-     save_exec<[](U64 s, U64 e) { return s & ~e; }>, Kind::scalar},
-    {"s_orn2_saveexec_b32 s_orn2_saveexec_b64 s_or_not1_saveexec_b32 s_or_not1_saveexec_b64",
-     save_exec<[](U64 s, U64 e) { return s | ~e; }>, Kind::scalar},
-    {"s_andn1_saveexec_b32 s_andn1_saveexec_b64 s_and_not0_saveexec_b32 s_and_not0_saveexec_b64",
-     save_exec<[](U64 s, U64 e) { return ~s & e; }>, Kind::scalar},
+     scalar<[](U64 a) { return (U64{reversed(static_cast<U>(a))} << 32 | reversed(static_cast<U>(a >> 32))); }>},
+    {"s_bcnt0_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>},
+    {"s_bcnt0_i32_b64", scalar<[](U64 a) { return (NonZero<U>{static_cast<U>(std::popcount(~a))}); }>},
+    {"s_bcnt1_i32_b32", scalar<[](U a) { return (NonZero<U>{static_cast<U>(std::popcount(a))}); }>},
+    {"s_bcnt1_i32_b64", scalar<[](U64 a) { return (NonZero<U>{static_cast<U>(std::popcount(a))}); }>},
+    {"s_ff1_i32_b32 s_ctz_i32_b32", scalar<[](U a) { return (static_cast<I>(leading(a, true))); }>},
+    {"s_ff1_i32_b64 s_ctz_i32_b64", scalar<[](U64 a) { return (static_cast<I>(leading(a, true))); }>},
+    {"s_flbit_i32_b32 s_clz_i32_u32", scalar<[](U a) { return (static_cast<I>(leading(a, false))); }>},
+    {"s_flbit_i32_b64 s_clz_i32_u64", scalar<[](U64 a) { return (static_cast<I>(leading(a, false))); }>},
+    {"s_flbit_i32 s_cls_i32", scalar<[](I a) { return (static_cast<I>(sign_bits(a))); }>},
+    {"s_flbit_i32_i64 s_cls_i32_i64", scalar<[](I64 a) { return (static_cast<I>(sign_bits(a))); }>},
+    {"s_sext_i32_i8", scalar<[](U a) { return (static_cast<I>(static_cast<std::int8_t>(a))); }>},
+    {"s_sext_i32_i16", scalar<[](U a) { return (static_cast<I>(static_cast<std::int16_t>(a))); }>},
+    {"s_pack_ll_b32_b16", scalar<[](U a, U b) { return (a & 0xffff) | b << 16; }>},
+    {"s_pack_lh_b32_b16", scalar<[](U a, U b) { return (a & 0xffff) | (b & 0xffff0000u); }>},
+    {"s_pack_hh_b32_b16", scalar<[](U a, U b) { return (a >> 16 | (b & 0xffff0000u)); }>},
+    {"s_pack_hl_b32_b16", scalar<[](U a, U b) { return (a >> 16 | b << 16); }>},
+    {"s_bitset0_b32", bit_set<U, false>},
+    {"s_bitset1_b32", bit_set<U, true>},
+    {"s_bitset0_b64", bit_set<U64, false>},
+    {"s_bitset1_b64", bit_set<U64, true>},
+    {"s_cmp_eq_u64", scalar<[](U64 a, U64 b) { return a == b; }>},
+    {"s_cmp_lg_u64", scalar<[](U64 a, U64 b) { return a != b; }>},
+    {"s_bitcmp0_b32", scalar<[](U a, U b) { return (!(a >> (b & 31) & 1)); }>},
+    {"s_bitcmp1_b32", scalar<[](U a, U b) { return ((a >> (b & 31) & 1) != 0); }>},
+    {"s_bitcmp0_b64", scalar<[](U64 a, U b) { return (!(a >> (b & 63) & 1)); }>},
+    {"s_bitcmp1_b64", scalar<[](U64 a, U b) { return ((a >> (b & 63) & 1) != 0); }>},
     {"s_andn2_wrexec_b32 s_andn2_wrexec_b64 s_and_not1_wrexec_b32 s_and_not1_wrexec_b64",
-     write_exec<[](U64 s, U64 e) { return s & ~e; }>, Kind::scalar},
+     write_exec<[](U64 s, U64 e) { return s & ~e; }>},
     {"s_andn1_wrexec_b32 s_andn1_wrexec_b64 s_and_not0_wrexec_b32 s_and_not0_wrexec_b64",
-     write_exec<[](U64 s, U64 e) { return ~s & e; }>, Kind::scalar},
-    {"s_getreg_b32", s_getreg, Kind::scalar},
-    {"s_setreg_b32 s_setreg_imm32_b32", s_setreg, Kind::scalar},
-    {"s_set_gpr_idx_on", s_set_gpr_idx_on, Kind::scalar},
-    {"s_set_gpr_idx_idx", s_set_gpr_idx_idx, Kind::scalar},
-    {"s_set_gpr_idx_off", s_set_gpr_idx_off, Kind::scalar, Sources::none},
-    {"s_round_mode", s_round_mode, Kind::scalar},
-    {"s_denorm_mode", s_denorm_mode, Kind::scalar},
-    {"s_add_f32", scalar<[](float a, float b) { return a + b; }>, Kind::scalar},
-    {"s_sub_f32", scalar<[](float a, float b) { return a - b; }>, Kind::scalar},
-    {"s_mul_f32", scalar<[](float a, float b) { return a * b; }>, Kind::scalar},
-    {"s_min_f32 s_min_num_f32", scalar<[](float a, float b) { return minimum_number(a, b); }>, Kind::scalar},
-    {"s_max_f32 s_max_num_f32", scalar<[](float a, float b) { return maximum_number(a, b); }>, Kind::scalar},
-    {"s_minimum_f32", scalar<[](float a, float b) { return minimum(a, b); }>, Kind::scalar},
-    {"s_maximum_f32", scalar<[](float a, float b) { return maximum(a, b); }>, Kind::scalar},
-    {"s_fmaak_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
-    {"s_fmamk_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar},
-    {"s_fmac_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Kind::scalar,
-     Sources::with_target},
-    {"s_trunc_f32", scalar<[](float a) { return std::trunc(a); }>, Kind::scalar},
-    {"s_floor_f32", scalar<[](float a) { return std::floor(a); }>, Kind::scalar},
-    {"s_ceil_f32", scalar<[](float a) { return std::ceil(a); }>, Kind::scalar},
-    {"s_rndne_f32", scalar<[](float a) { return std::nearbyint(a); }>, Kind::scalar},
-    {"s_cvt_f32_u32", scalar<[](U a) { return (static_cast<float>(a)); }>, Kind::scalar},
-    {"s_cvt_f32_i32", scalar<[](I a) { return (static_cast<float>(a)); }>, Kind::scalar},
-    {"s_cvt_u32_f32", scalar<[](float a) { return (saturated<U>(a)); }>, Kind::scalar},
-    {"s_cvt_i32_f32", scalar<[](float a) { return (saturated<I>(a)); }>, Kind::scalar},
-    {"s_cvt_f16_f32", scalar<[](float a) { return half_from(a); }>, Kind::scalar},
-    {"s_cvt_pk_rtz_f16_f32", scalar<[](float a, float b) { return pair_of(half_truncated(a), half_truncated(b)); }>,
-     Kind::scalar},
-    {"s_cvt_f32_f16", scalar<[](Half a) { return static_cast<float>(to_double(a)); }>, Kind::scalar},
-    {"s_cvt_hi_f32_f16", s_cvt_hi_f32_f16, Kind::scalar},
-    {"s_add_f16", scalar<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>, Kind::scalar},
-    {"s_sub_f16", scalar<[](Half a, Half b) { return half_from(to_double(a) - to_double(b)); }>, Kind::scalar},
-    {"s_mul_f16", scalar<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>, Kind::scalar},
+     write_exec<[](U64 s, U64 e) { return ~s & e; }>},
+    {"s_getreg_b32", s_getreg},
+    {"s_setreg_b32 s_setreg_imm32_b32", s_setreg},
+    {"s_set_gpr_idx_on", s_set_gpr_idx_on},
+    {"s_set_gpr_idx_idx", s_set_gpr_idx_idx},
+    {"s_set_gpr_idx_off", s_set_gpr_idx_off, Sources::none},
+    {"s_round_mode", s_round_mode},
+    {"s_denorm_mode", s_denorm_mode},
+    {"s_fmaak_f32 s_fmamk_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>},
+    {"s_fmac_f32", scalar<[](float a, float b, float c) { return std::fma(a, b, c); }>, Sources::with_target},
+    {"s_cvt_f32_u32", scalar<[](U a) { return (static_cast<float>(a)); }>},
+    {"s_cvt_f32_i32", scalar<[](I a) { return (static_cast<float>(a)); }>},
+    {"s_cvt_u32_f32", scalar<[](float a) { return (saturated<U>(a)); }>},
+    {"s_cvt_i32_f32", scalar<[](float a) { return (saturated<I>(a)); }>},
+    {"s_cvt_f16_f32", scalar<[](float a) { return half_from(a); }>},
+    {"s_cvt_pk_rtz_f16_f32", scalar<[](float a, float b) { return pair_of(half_truncated(a), half_truncated(b)); }>},
+    {"s_cvt_f32_f16", scalar<[](Half a) { return static_cast<float>(to_double(a)); }>},
+    {"s_cvt_hi_f32_f16", s_cvt_hi_f32_f16},
     {"s_fmac_f16", scalar<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
-     Kind::scalar, Sources::with_target},
-    {"s_min_f16 s_min_num_f16",
-     scalar<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::scalar},
-    {"s_max_f16 s_max_num_f16",
-     scalar<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::scalar},
-    {"s_minimum_f16", scalar<[](Half a, Half b) { return half_from(minimum(to_double(a), to_double(b))); }>,
-     Kind::scalar},
-    {"s_maximum_f16", scalar<[](Half a, Half b) { return half_from(maximum(to_double(a), to_double(b))); }>,
-     Kind::scalar},
-    {"s_trunc_f16", scalar<[](Half a) { return half_from(std::trunc(to_double(a))); }>, Kind::scalar},
-    {"s_floor_f16", scalar<[](Half a) { return half_from(std::floor(to_double(a))); }>, Kind::scalar},
-    {"s_ceil_f16", scalar<[](Half a) { return half_from(std::ceil(to_double(a))); }>, Kind::scalar},
-    {"s_rndne_f16", scalar<[](Half a) { return half_from(std::nearbyint(to_double(a))); }>, Kind::scalar},
-    REAL_COMPARISONS("f32", float),
-    REAL_COMPARISONS("f16", Half),
+     Sources::with_target},
+    scalar_reals<[](auto a, auto b) { return a + b; }>("s_add_#"),
+    scalar_reals<[](auto a, auto b) { return a - b; }>("s_sub_#"),
+    scalar_reals<[](auto a, auto b) { return a * b; }>("s_mul_#"),
+    scalar_reals<[](auto a, auto b) { return minimum_number(a, b); }>("s_min_# s_min_num_#"),
+    scalar_reals<[](auto a, auto b) { return maximum_number(a, b); }>("s_max_# s_max_num_#"),
+    scalar_reals<[](auto a, auto b) { return minimum(a, b); }>("s_minimum_#"),
+    scalar_reals<[](auto a, auto b) { return maximum(a, b); }>("s_maximum_#"),
+    scalar_reals<[](auto a) { return std::trunc(a); }>("s_trunc_#"),
+    scalar_reals<[](auto a) { return std::floor(a); }>("s_floor_#"),
+    scalar_reals<[](auto a) { return std::ceil(a); }>("s_ceil_#"),
+    scalar_reals<[](auto a) { return std::nearbyint(a); }>("s_rndne_#"),
+    scalar_real_order<[](auto a, auto b) { return a < b; }>("s_cmp_lt_#"),
+    scalar_real_order<[](auto a, auto b) { return (a > b); }>("s_cmp_gt_#"),
+    scalar_real_order<[](auto a, auto b) { return a <= b; }>("s_cmp_le_#"),
+    scalar_real_order<[](auto a, auto b) { return (a >= b); }>("s_cmp_ge_#"),
+    scalar_real_order<[](auto a, auto b) { return a == b; }>("s_cmp_eq_#"),
+    scalar_real_order<[](auto a, auto b) { return (a < b || a > b); }>("s_cmp_lg_#"),
+    scalar_real_order<[](auto a, auto b) { return !(a < b || a > b); }>("s_cmp_nlg_#"),
+    scalar_real_order<[](auto a, auto b) { return !(a == b); }>("s_cmp_neq_#"),
+    scalar_real_order<[](auto a, auto b) { return !(a < b); }>("s_cmp_nlt_#"),
+    scalar_real_order<[](auto a, auto b) { return !(a > b); }>("s_cmp_ngt_#"),
+    scalar_real_order<[](auto a, auto b) { return !(a <= b); }>("s_cmp_nle_#"),
+    scalar_real_order<[](auto a, auto b) { return !(a >= b); }>("s_cmp_nge_#"),
+    scalar_real_order<[](auto a, auto b) { return a == a && b == b; }>("s_cmp_o_#"),
+    scalar_real_order<[](auto a, auto b) { return a != a || b != b; }>("s_cmp_u_#"),
 };
-
-#undef REAL_COMPARISON
-#undef REAL_COMPARISONS
 
 }  // namespace
 
-std::span<const Operation> scalar_operations() { return scalar_table; }
+const OperationTable scalar_operations{Kind::scalar, scalar_table};
 
 }  // namespace xtune::emulator

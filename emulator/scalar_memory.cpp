@@ -38,25 +38,17 @@ void s_sendmsg_rtn(Wave& wave, const Instruction& in) {
   s_clock(wave, in);
 }
 
-using U = std::uint32_t;
-
 constexpr Operation scalar_memory_table[] = {
-    {"s_load_dword s_load_b32", s_load<U, 1>, Kind::scalar_memory},
-    {"s_load_dwordx2 s_load_b64", s_load<U, 2>, Kind::scalar_memory},
-    {"s_load_dwordx3 s_load_b96", s_load<U, 3>, Kind::scalar_memory},
-    {"s_load_dwordx4 s_load_b128", s_load<U, 4>, Kind::scalar_memory},
-    {"s_load_dwordx8 s_load_b256", s_load<U, 8>, Kind::scalar_memory},
-    {"s_load_dwordx16 s_load_b512", s_load<U, 16>, Kind::scalar_memory},
-    {"s_memtime s_memrealtime", s_clock, Kind::scalar_memory},
-    {"s_sendmsg_rtn_b64", s_sendmsg_rtn, Kind::scalar_memory},
-    {"s_load_u8", s_load<std::uint8_t, 1>, Kind::scalar_memory},
-    {"s_load_i8", s_load<std::int8_t, 1>, Kind::scalar_memory},
-    {"s_load_u16", s_load<std::uint16_t, 1>, Kind::scalar_memory},
-    {"s_load_i16", s_load<std::int16_t, 1>, Kind::scalar_memory},
+    {"s_load_dword s_load_b32", s_load<U, 1>},    {"s_load_dwordx2 s_load_b64", s_load<U, 2>},
+    {"s_load_dwordx3 s_load_b96", s_load<U, 3>},  {"s_load_dwordx4 s_load_b128", s_load<U, 4>},
+    {"s_load_dwordx8 s_load_b256", s_load<U, 8>}, {"s_load_dwordx16 s_load_b512", s_load<U, 16>},
+    {"s_memtime s_memrealtime", s_clock},         {"s_sendmsg_rtn_b64", s_sendmsg_rtn},
+    {"s_load_u8", s_load<std::uint8_t, 1>},       {"s_load_i8", s_load<std::int8_t, 1>},
+    {"s_load_u16", s_load<std::uint16_t, 1>},     {"s_load_i16", s_load<std::int16_t, 1>},
 };
 
 }  // namespace
 
-std::span<const Operation> scalar_memory_operations() { return scalar_memory_table; }
+const OperationTable scalar_memory_operations{Kind::scalar_memory, scalar_memory_table};
 
 }  // namespace xtune::emulator

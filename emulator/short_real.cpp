@@ -10,10 +10,6 @@
 namespace xtune::emulator {
 namespace {
 
-using U = std::uint32_t;
-using U16 = std::uint16_t;
-using I16 = std::int16_t;
-
 float f(Half value) { return static_cast<float>(to_double(value)); }
 
 U16 fixed16(float value, double scale, double low, double high) {
@@ -166,131 +162,68 @@ void v_cvt_pk_f8_f32(Wave& wave, const Instruction& in) {
 }
 
 constexpr Operation short_real_table[] = {
-    {"v_add_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) + to_double(b)); }>, Kind::vector},
-    {"v_sub_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) - to_double(b)); }>, Kind::vector},
-    {"v_subrev_f16", each_lane<[](Half a, Half b) { return half_from(to_double(b) - to_double(a)); }>, Kind::vector},
-    {"v_mul_f16", each_lane<[](Half a, Half b) { return half_from(to_double(a) * to_double(b)); }>, Kind::vector},
     {"v_fma_f16 v_fmaak_f16 v_fmamk_f16",
-     each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
-     Kind::vector},
+     each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>},
     {"v_fmac_f16", each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
-     Kind::vector, Sources::with_target},
-    {"v_min_f16 v_min_num_f16",
-     each_lane<[](Half a, Half b) { return half_from(minimum_number(to_double(a), to_double(b))); }>, Kind::vector},
-    {"v_max_f16 v_max_num_f16",
-     each_lane<[](Half a, Half b) { return half_from(maximum_number(to_double(a), to_double(b))); }>, Kind::vector},
-    {"v_min3_f16 v_min3_num_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(minimum_number(minimum_number(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_max3_f16 v_max3_num_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(maximum_number(maximum_number(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_med3_f16 v_med3_num_f16",
-     each_lane<[](Half a, Half b, Half c) { return half_from(median(to_double(a), to_double(b), to_double(c))); }>,
-     Kind::vector},
-    {"v_maxmin_f16 v_maxmin_num_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(minimum_number(maximum_number(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_minmax_f16 v_minmax_num_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(maximum_number(minimum_number(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_minimum_f16", each_lane<[](Half a, Half b) { return half_from(minimum(to_double(a), to_double(b))); }>,
-     Kind::vector},
-    {"v_maximum_f16", each_lane<[](Half a, Half b) { return half_from(maximum(to_double(a), to_double(b))); }>,
-     Kind::vector},
-    {"v_minimum3_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(minimum(minimum(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_maximum3_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(maximum(maximum(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_maximumminimum_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(minimum(maximum(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_minimummaximum_f16", each_lane<[](Half a, Half b, Half c) {
-       return half_from(maximum(minimum(to_double(a), to_double(b)), to_double(c)));
-     }>,
-     Kind::vector},
-    {"v_rcp_f16", each_lane<reciprocal_f16>, Kind::vector},
-    {"v_rsq_f16", each_lane<reciprocal_root_f16>, Kind::vector},
-    {"v_sqrt_f16", each_lane<root_f16>, Kind::vector},
-    {"v_exp_f16", each_lane<exponential_f16>, Kind::vector},
-    {"v_log_f16", each_lane<logarithm_f16>, Kind::vector},
-    {"v_s_rcp_f16", of_scalar<reciprocal_f16>, Kind::vector},
-    {"v_s_rsq_f16", of_scalar<reciprocal_root_f16>, Kind::vector},
-    {"v_s_sqrt_f16", of_scalar<root_f16>, Kind::vector},
-    {"v_s_exp_f16", of_scalar<exponential_f16>, Kind::vector},
-    {"v_s_log_f16", of_scalar<logarithm_f16>, Kind::vector},
-    {"v_trunc_f16", each_lane<[](Half a) { return half_from(std::trunc(to_double(a))); }>, Kind::vector},
-    {"v_floor_f16", each_lane<[](Half a) { return half_from(std::floor(to_double(a))); }>, Kind::vector},
-    {"v_ceil_f16", each_lane<[](Half a) { return half_from(std::ceil(to_double(a))); }>, Kind::vector},
-    {"v_rndne_f16", each_lane<[](Half a) { return half_from(std::nearbyint(to_double(a))); }>, Kind::vector},
-    {"v_ldexp_f16", each_lane<[](Half a, I16 b) { return half_from(std::ldexp(to_double(a), b)); }>, Kind::vector},
-    {"v_fract_f16", each_lane<[](Half a) { return half_from(fraction_f16(to_double(a))); }>, Kind::vector},
-    {"v_frexp_mant_f16", each_lane<[](Half a) {
-       int exponent = 0;
-       const double number = to_double(a);
-       return std::isfinite(number) ? half_from(std::frexp(number, &exponent)) : half_from(number);
-     }>,
-     Kind::vector},
+     Sources::with_target},
+    {"v_rcp_f16", each_lane<reciprocal_f16>},
+    {"v_rsq_f16", each_lane<reciprocal_root_f16>},
+    {"v_sqrt_f16", each_lane<root_f16>},
+    {"v_exp_f16", each_lane<exponential_f16>},
+    {"v_log_f16", each_lane<logarithm_f16>},
+    {"v_s_rcp_f16", of_scalar<reciprocal_f16>},
+    {"v_s_rsq_f16", of_scalar<reciprocal_root_f16>},
+    {"v_s_sqrt_f16", of_scalar<root_f16>},
+    {"v_s_exp_f16", of_scalar<exponential_f16>},
+    {"v_s_log_f16", of_scalar<logarithm_f16>},
+    {"v_ldexp_f16", each_lane<[](Half a, I16 b) { return half_from(std::ldexp(to_double(a), b)); }>},
+    {"v_fract_f16", each_lane<[](Half a) { return half_from(fraction_f16(to_double(a))); }>},
     {"v_frexp_exp_i16_f16", each_lane<[](Half a) {
        int exponent = 0;
        const double number = to_double(a);
        if (std::isfinite(number) && number != 0) std::frexp(number, &exponent);
        return static_cast<I16>(exponent);
-     }>,
-     Kind::vector},
-    {"v_sin_f16", each_lane<[](Half a) { return half_from(sine_f16(to_double(a))); }>, Kind::vector},
-    {"v_cos_f16", each_lane<[](Half a) { return half_from(cosine_f16(to_double(a))); }>, Kind::vector},
-    {"v_div_fixup_f16", each_lane<[](Half a, Half b, Half c) { return division_fixup_f16(a, b, c); }>, Kind::vector},
-    {"v_cvt_f32_fp8", v_cvt_f32_f8<3>, Kind::vector},
-    {"v_cvt_f32_bf8", v_cvt_f32_f8<2>, Kind::vector},
-    {"v_cvt_pk_f32_fp8", v_cvt_pk_f32_f8<3>, Kind::vector},
-    {"v_cvt_pk_f32_bf8", v_cvt_pk_f32_f8<2>, Kind::vector},
-    {"v_cvt_pk_fp8_f32", v_cvt_pk_f8_f32<3>, Kind::vector},
-    {"v_cvt_pk_bf8_f32", v_cvt_pk_f8_f32<2>, Kind::vector},
-    {"v_cvt_f32_f16", each_lane<[](Half a) { return f(a); }>, Kind::vector},
-    {"v_cvt_f16_f32", each_lane<[](float a) { return half_from(a); }>, Kind::vector},
-    {"v_cvt_f16_u16", each_lane<[](U16 a) { return half_from(a); }>, Kind::vector},
-    {"v_cvt_f16_i16", each_lane<[](I16 a) { return half_from(a); }>, Kind::vector},
-    {"v_cvt_u16_f16", each_lane<[](Half a) { return (saturated<U16>(to_double(a))); }>, Kind::vector},
-    {"v_cvt_i16_f16", each_lane<[](Half a) { return (saturated<I16>(to_double(a))); }>, Kind::vector},
+     }>},
+    {"v_sin_f16", each_lane<[](Half a) { return half_from(sine_f16(to_double(a))); }>},
+    {"v_cos_f16", each_lane<[](Half a) { return half_from(cosine_f16(to_double(a))); }>},
+    {"v_div_fixup_f16", each_lane<[](Half a, Half b, Half c) { return division_fixup_f16(a, b, c); }>},
+    {"v_cvt_f32_fp8", v_cvt_f32_f8<3>},
+    {"v_cvt_f32_bf8", v_cvt_f32_f8<2>},
+    {"v_cvt_pk_f32_fp8", v_cvt_pk_f32_f8<3>},
+    {"v_cvt_pk_f32_bf8", v_cvt_pk_f32_f8<2>},
+    {"v_cvt_pk_fp8_f32", v_cvt_pk_f8_f32<3>},
+    {"v_cvt_pk_bf8_f32", v_cvt_pk_f8_f32<2>},
+    {"v_cvt_f32_f16", each_lane<[](Half a) { return f(a); }>},
+    {"v_cvt_f16_f32", each_lane<[](float a) { return half_from(a); }>},
+    {"v_cvt_f16_u16", each_lane<[](U16 a) { return half_from(a); }>},
+    {"v_cvt_f16_i16", each_lane<[](I16 a) { return half_from(a); }>},
+    {"v_cvt_u16_f16", each_lane<[](Half a) { return (saturated<U16>(to_double(a))); }>},
+    {"v_cvt_i16_f16", each_lane<[](Half a) { return (saturated<I16>(to_double(a))); }>},
     {"v_cvt_pkrtz_f16_f32 v_cvt_pk_rtz_f16_f32",
-     each_lane<[](float a, float b) { return pair_of(half_truncated(a), half_truncated(b)); }>, Kind::vector},
+     each_lane<[](float a, float b) { return pair_of(half_truncated(a), half_truncated(b)); }>},
     {"v_cvt_pk_i16_i32", each_lane<[](std::int32_t a, std::int32_t b) {
        const auto clamp = [](std::int32_t x) {
          return (static_cast<U>(x < -32768 ? -32768 : (x > 32767) ? 32767 : x) & 0xffffu);
        };
        return clamp(a) | clamp(b) << 16;
-     }>,
-     Kind::vector},
-    {"v_cvt_pk_u16_u32", each_lane<[](U a, U b) { return std::min(a, U{65535}) | std::min(b, U{65535}) << 16; }>,
-     Kind::vector},
+     }>},
+    {"v_cvt_pk_u16_u32", each_lane<[](U a, U b) { return std::min(a, U{65535}) | std::min(b, U{65535}) << 16; }>},
     {"v_cvt_pknorm_i16_f32 v_cvt_pk_norm_i16_f32", each_lane<[](float a, float b) {
        return fixed16(a, 32767, -32767, 32767) | U{fixed16(b, 32767, -32767, 32767)} << 16;
-     }>,
-     Kind::vector},
+     }>},
     {"v_cvt_pknorm_u16_f32 v_cvt_pk_norm_u16_f32",
-     each_lane<[](float a, float b) { return fixed16(a, 65535, 0, 65535) | U{fixed16(b, 65535, 0, 65535)} << 16; }>,
-     Kind::vector},
-    {"v_fma_mix_f32", v_fma_mix_f32, Kind::vector},
-    {"v_fma_mixlo_f16", v_fma_mix_f16<false>, Kind::vector},
-    {"v_fma_mixhi_f16", v_fma_mix_f16<true>, Kind::vector},
-    {"v_dot2_f32_f16", each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector},
-    {"v_dot2_f32_bf16", each_lane<[](U a, U b, float c) { return dot_bf16(a, b, c); }>, Kind::vector},
+     each_lane<[](float a, float b) { return fixed16(a, 65535, 0, 65535) | U{fixed16(b, 65535, 0, 65535)} << 16; }>},
+    {"v_fma_mix_f32", v_fma_mix_f32},
+    {"v_fma_mixlo_f16", v_fma_mix_f16<false>},
+    {"v_fma_mixhi_f16", v_fma_mix_f16<true>},
+    {"v_dot2_f32_f16", each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>},
+    {"v_dot2_f32_bf16", each_lane<[](U a, U b, float c) { return dot_bf16(a, b, c); }>},
     {"v_dot2c_f32_f16 v_dual_dot2acc_f32_f16 v_dot2acc_f32_f16",
-     each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Kind::vector, Sources::with_target},
+     each_lane<[](U a, U b, float c) { return dot_f16(a, b, c); }>, Sources::with_target},
 };
 
 }  // namespace
 
-std::span<const Operation> half_operations() { return short_real_table; }
+const OperationTable half_operations{Kind::vector, short_real_table};
 
 }  // namespace xtune::emulator

@@ -1,6 +1,8 @@
 // HIP's calls about the device.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <variant>
 
 #include "emulator/hip/emulated_gpu.hpp"
 #include "emulator/hip/runtime_state.hpp"
@@ -10,45 +12,35 @@ namespace {
 
 constexpr int runtime_version = HIP_VERSION_MAJOR * 10'000'000 + HIP_VERSION_MINOR * 100'000;
 
+struct Fact {
+  hipDeviceAttribute_t attribute;
+  std::variant<int device::DeviceInfo::*, std::int64_t device::DeviceInfo::*> member;
+};
+constexpr Fact facts[] = {
+    {hipDeviceAttributeWarpSize, &device::DeviceInfo::warp_size},
+    {hipDeviceAttributeMultiprocessorCount, &device::DeviceInfo::compute_units},
+    {hipDeviceAttributeMaxSharedMemoryPerBlock, &device::DeviceInfo::shared_per_block},
+    {hipDeviceAttributeMaxSharedMemoryPerMultiprocessor, &device::DeviceInfo::shared_per_compute_unit},
+    {hipDeviceAttributeMaxRegistersPerBlock, &device::DeviceInfo::registers_per_block},
+    {hipDeviceAttributeMaxThreadsPerBlock, &device::DeviceInfo::max_threads_per_block},
+    {hipDeviceAttributeMaxThreadsPerMultiProcessor, &device::DeviceInfo::max_threads_per_compute_unit},
+    {hipDeviceAttributeMaxGridDimX, &device::DeviceInfo::max_grid_x},
+    {hipDeviceAttributeMaxGridDimY, &device::DeviceInfo::max_grid_y},
+    {hipDeviceAttributeMaxGridDimZ, &device::DeviceInfo::max_grid_z},
+    {hipDeviceAttributeMaxBlockDimX, &device::DeviceInfo::max_block_x},
+    {hipDeviceAttributeMaxBlockDimY, &device::DeviceInfo::max_block_y},
+    {hipDeviceAttributeMaxBlockDimZ, &device::DeviceInfo::max_block_z},
+    {hipDeviceAttributeL2CacheSize, &device::DeviceInfo::l2_bytes},
+};
+
 /// nullopt: not a fact that the emulator has.
 std::optional<std::int64_t> attribute(hipDeviceAttribute_t which, const device::DeviceModel& gpu) {
-  const device::DeviceInfo& info = gpu.info;
-  switch (which) {
-    case hipDeviceAttributeWarpSize:
-      return info.warp_size;
-    case hipDeviceAttributeMultiprocessorCount:
-      return info.compute_units;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock:
-      return info.shared_per_block;
-    case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor:
-      return info.shared_per_compute_unit;
-    case hipDeviceAttributeMaxRegistersPerBlock:
-      return info.registers_per_block;
-    case hipDeviceAttributeMaxThreadsPerBlock:
-      return info.max_threads_per_block;
-    case hipDeviceAttributeMaxThreadsPerMultiProcessor:
-      return info.max_threads_per_compute_unit;
-    case hipDeviceAttributeMaxGridDimX:
-      return info.max_grid_x;
-    case hipDeviceAttributeMaxGridDimY:
-      return info.max_grid_y;
-    case hipDeviceAttributeMaxGridDimZ:
-      return info.max_grid_z;
-    case hipDeviceAttributeMaxBlockDimX:
-      return info.max_block_x;
-    case hipDeviceAttributeMaxBlockDimY:
-      return info.max_block_y;
-    case hipDeviceAttributeMaxBlockDimZ:
-      return info.max_block_z;
-    case hipDeviceAttributeL2CacheSize:
-      return info.l2_bytes;
-    case hipDeviceAttributeClockRate:
-      return static_cast<std::int64_t>(gpu.clock_mhz * 1e3);
-    case hipDeviceAttributePageableMemoryAccess:
-      return 0;
-    default:
-      return std::nullopt;
-  }
+  if (which == hipDeviceAttributeClockRate) return static_cast<std::int64_t>(gpu.clock_mhz * 1e3);
+  if (which == hipDeviceAttributePageableMemoryAccess) return 0;
+  for (const Fact& one : facts)
+    if (one.attribute == which)
+      return std::visit([&](auto member) -> std::int64_t { return gpu.info.*member; }, one.member);
+  return std::nullopt;
 }
 
 /// What `use` does with the GPU of this index.
