@@ -54,10 +54,10 @@ std::vector<Tool> tools_for(const build::Artifact& artifact) {
 }
 
 std::string path_of(const Tool& tool) {
-  if (std::string path = system::find_program(tool.name); !path.empty()) return path;
+  std::string path = system::find_program(tool.name);
   for (const std::string& folder : tool.folders)
-    if (std::string path = system::find_program(folder + "/" + tool.name); !path.empty()) return path;
-  return {};
+    if (path.empty()) path = system::find_program(folder + "/" + tool.name);
+  return path;
 }
 
 /// Whether there is an instruction in the text: disassemblers print headers of what they do not find.

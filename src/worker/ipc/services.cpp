@@ -110,12 +110,6 @@ std::string failed_assertion(const std::string& log) {
   return base::printable(line, 500);
 }
 
-std::string without_emulator_lines(std::string log) {
-  for (std::size_t at = 0; (at = log.find(device::emulated_place_line, at)) != std::string::npos;)
-    log.erase(at, std::min(log.find('\n', at), log.size()) - at);
-  return log;
-}
-
 /// Failures to start, or to answer at all, are failures of xtune: no configuration is to blame.
 void throw_if_not_about_the_job(const WorkerReply& reply) {
   if (!reply.failure || reply.failure->kind != WorkerFailureKind::could_not_start) return;
@@ -348,8 +342,7 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain 
                         if (answer.outcome == Outcome::crashed)
                           if (const std::string assertion = failed_assertion(answer.log); !assertion.empty())
                             answer.message += ": " + assertion;
-                        mention_note(reply.stderr_tail);
-                        mention_printing(without_emulator_lines(reply.stderr_tail), message.at("do") != "validate");
+                        mention_printing(reply.stderr_tail, message.at("do") != "validate");
                       }
                       callback(std::move(answer));
                     });
@@ -358,21 +351,18 @@ void WorkerBenchService::ask(nlohmann::json message, double timeout_s, AskAgain 
   open(send, std::move(refused));
 }
 
-void WorkerBenchService::mention_note(const std::string& text) {
-  const std::string begin = std::string(device::emulated_place_line) + "note: ";
-  const std::size_t at = text.find(begin);
-  if (at == std::string::npos || !problem_.warn || std::exchange(mentioned_note_, true)) return;
-  problem_.warn(base::printable(base::first_line(std::string_view(text).substr(at + begin.size())), 500));
-}
-
 void WorkerBenchService::mention_printing(const std::string& text, bool measured) {
-  // A program may print what it likes.
-  const std::size_t start = text.find_first_not_of(" \t\n");
-  if (mentioned_printing_ || start == std::string::npos || !problem_.warn || problem_.backend == "process") return;
-  mentioned_printing_ = true;
-  problem_.warn(fmt::format("a kernel prints, for example '{}': --log FILE keeps it{}",
-                            base::printable(text.substr(start, text.find('\n', start) - start), 120),
-                            measured ? ", and the times include it" : ""));
+  if (!problem_.warn || problem_.backend == "process") return;  // a program may print what it likes
+  constexpr std::string_view emulator = device::emulated_place_line, note = "note: ";
+  for (std::string_view line : base::split_lines(text)) {
+    const std::size_t at = line.find(emulator);
+    if (at != line.npos && line.substr(at + emulator.size()).starts_with(note) && !std::exchange(mentioned_note_, true))
+      problem_.warn(base::printable(line.substr(at + emulator.size() + note.size()), 500));
+    line = base::trimmed(line.substr(0, at));
+    if (!line.empty() && !std::exchange(mentioned_printing_, true))
+      problem_.warn(fmt::format("a kernel prints, for example '{}': --log FILE keeps it{}", base::printable(line, 120),
+                                measured ? ", and the times include it" : ""));
+  }
 }
 
 /// A step before a job. A worker that has run kernels is replaced if it fails, and `then` waits for the new one.

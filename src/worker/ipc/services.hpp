@@ -65,8 +65,7 @@ class WorkerBenchService final : public run::BenchService {
                  std::function<void(const WorkerReply&)> done);
   void open(std::function<void()> then, Refused refused);
   void prepare_reference(std::function<void()> then, Refused refused);
-  void mention_note(const std::string& text);                     ///< of the emulator, the first time
-  void mention_printing(const std::string& text, bool measured);  ///< the first time
+  void mention_printing(const std::string& text, bool measured);  ///< the first time; and a note of the emulator
   WorkerProcess worker_;
   Role role_;
   run::Problem problem_;
