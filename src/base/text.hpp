@@ -42,9 +42,10 @@ std::vector<std::string_view> split_lines(std::string_view text);
 std::vector<std::string_view> split_lines(std::string&& text) = delete;  // whose lines would be gone
 /// Appends the item if the list does not contain it.
 void add_once(std::vector<std::string>& list, const std::string& item);
-std::string human_bytes(std::uint64_t bytes);  ///< "96 KiB"; "at least 16 EiB" for 2^64 - 1
-std::string human_seconds(double seconds);     ///< "850 ms", "12.3 s", "4 min 10 s"
-std::string human_time_ms(double ms);          ///< three significant digits with unit: "12.3 us", "1.25 ms"
+std::string counted(std::uint64_t count, std::string_view noun);  ///< "1 parameter", "2 parameters", "2 passes"
+std::string human_bytes(std::uint64_t bytes);                     ///< "96 KiB"; "at least 16 EiB" for 2^64 - 1
+std::string human_seconds(double seconds);                        ///< "850 ms", "12.3 s", "4 min 10 s"
+std::string human_time_ms(double ms);  ///< three significant digits with unit: "12.3 us", "1.25 ms"
 
 /// The text without these characters at either end. Refers to the given text.
 inline std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n\v\f\r") noexcept {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
 #include "report/text/table.hpp"
 #include "xtune/error.hpp"
 
@@ -101,7 +102,7 @@ std::optional<Number> number_in(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
-using report::counted;
+using base::counted;
 /// Prints warnings to standard error, one for each cause: warnings that differ only in line, file or artifact are
 /// printed once, with their count.
 void tell_warnings(const std::vector<std::string>& warnings);

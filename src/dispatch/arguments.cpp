@@ -18,10 +18,6 @@ namespace {
 
 using detail::ArgumentType;
 
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 const char* words_of(ArgumentType::Class number) {
   switch (number) {
     case ArgumentType::Class::boolean:
@@ -295,7 +291,7 @@ void ArgumentPlan::check_count(std::size_t count) const {
   std::string names;
   for (const spec::ArgSpec* argument : passed_) names += (names.empty() ? "" : ", ") + argument->name;
   throw Error(ErrorKind::invalid_argument, fmt::format("{} takes {} ({}) and was given {}", spec_.kernel.name,
-                                                       counted(passed_.size(), "argument"), names, count));
+                                                       base::counted(passed_.size(), "argument"), names, count));
 }
 
 void ArgumentPlan::check_types(const detail::Signature& signature) const {
@@ -306,17 +302,17 @@ void ArgumentPlan::check_types(const detail::Signature& signature) const {
     const auto fail = [&](const std::string& why) { throw Error(ErrorKind::invalid_argument, place(i) + ", " + why); };
     const std::string dtype = to_string(takes.dtype);
     const std::size_t bytes = size_of(takes.dtype);
-    const std::string number = fmt::format("{} of {}", words_of(got.number), counted(got.bytes, "byte"));
+    const std::string number = fmt::format("{} of {}", words_of(got.number), base::counted(got.bytes, "byte"));
     if (takes.kind == spec::ArgKind::scalar) {
       if (got.is_pointer) fail("is a scalar of " + dtype + " and was given a pointer");
       if (got.bytes != bytes || !fits(got.number, takes.dtype))
-        fail(fmt::format("is a scalar of {} ({}) and was given {}", dtype, counted(bytes, "byte"), number));
+        fail(fmt::format("is a scalar of {} ({}) and was given {}", dtype, base::counted(bytes, "byte"), number));
       continue;
     }
     if (!got.is_pointer) fail("is a buffer of " + dtype + " and was given " + number + ": pass a device pointer");
     if (got.bytes != 0 && (got.bytes != bytes || !fits(got.number, takes.dtype)))
-      fail(fmt::format("is a buffer of {} ({} an element) and was given a pointer to {}", dtype, counted(bytes, "byte"),
-                       number));
+      fail(fmt::format("is a buffer of {} ({} an element) and was given a pointer to {}", dtype,
+                       base::counted(bytes, "byte"), number));
     if (!got.writable && takes.role != spec::ArgRole::in)
       fail("is written by the kernel and was given a pointer to const");
   }
@@ -374,7 +370,7 @@ void ArgumentPlan::check_memory(std::size_t index, const void* address, std::uin
     throw Error(
         ErrorKind::invalid_argument,
         fmt::format("{}, was given a pointer that is {} beyond a multiple of {}: elements of {} cannot lie there",
-                    place(index), counted(off, "byte"), alignment, to_string(dtype)));
+                    place(index), base::counted(off, "byte"), alignment, to_string(dtype)));
   if (!accessible || *accessible >= needed) return;
   const std::string why = !address ? "was given a null pointer"
                           : *accessible == 0

@@ -227,8 +227,8 @@ double from_csv(const device::ProgramValue& value, const std::string& text_or_ma
   const auto rows = static_cast<long>(cells.size());
   const long row = value.row < 0 ? rows + value.row : value.row;
   if (row < 0 || row >= rows)
-    throw NoNumber(fmt::format("the column '{}' has {} value{}, and row {} is wanted", value.where, rows,
-                               rows == 1 ? "" : "s", value.row));
+    throw NoNumber(fmt::format("the column '{}' has {}, and row {} is wanted", value.where,
+                               base::counted(cells.size(), "value"), value.row));
   const std::string& cell = cells[static_cast<std::size_t>(row)];
   if (cell.empty()) throw NoNumber(fmt::format("the column '{}' is empty in row {}", value.where, row));
   return number_of(value, cell);

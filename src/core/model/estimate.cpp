@@ -195,12 +195,12 @@ Estimate estimate(const Work& work, const device::DeviceModel& device) {
 }
 
 std::string describe(const Estimate& estimate) {
-  std::string text = fmt::format(
-      "{} bound; {} allow{} {} block{} ({:.0f} % of the threads), {:.2f} waves, {} of traffic", estimate.bound,
-      estimate.residency, estimate.residency == "shared memory" ? "s" : "", estimate.blocks_per_unit,
-      estimate.blocks_per_unit == 1 ? "" : "s", 100 * estimate.occupancy, estimate.waves,
-      base::human_bytes(
-          static_cast<std::uint64_t>(estimate.memory_bytes >= 0 ? std::min(estimate.memory_bytes, 9e18) : 0)));
+  std::string text = fmt::format("{} bound; {} allow{} {} ({:.0f} % of the threads), {:.2f} waves, {} of traffic",
+                                 estimate.bound, estimate.residency, estimate.residency == "shared memory" ? "s" : "",
+                                 base::counted(static_cast<std::uint64_t>(estimate.blocks_per_unit), "block"),
+                                 100 * estimate.occupancy, estimate.waves,
+                                 base::human_bytes(static_cast<std::uint64_t>(
+                                     estimate.memory_bytes >= 0 ? std::min(estimate.memory_bytes, 9e18) : 0)));
   if (estimate.spilled > 0) text += fmt::format(", {:.0f} registers spilled", estimate.spilled);
   const auto part = [&](const char* name, double ms) {
     if (ms >= 0.05 * estimate.time_ms) text += fmt::format(", {} {}", name, base::human_time_ms(ms));

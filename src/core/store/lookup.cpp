@@ -127,13 +127,12 @@ LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion&
   return order;
 }
 
-std::string records_text(std::size_t count) { return fmt::format("{} record{}", count, count == 1 ? "" : "s"); }
-
 std::vector<std::string> reasons_of(const LookupCounts& counts, const device::DeviceInfo& device) {
   std::vector<std::string> reasons;
   if (counts.records == 0) reasons.push_back("no records of this kernel on " + device.arch);
   const auto tell = [&](std::size_t count, const std::string& what) {
-    if (count) reasons.push_back(fmt::format("{} {}: never served as this one's", records_text(count), what));
+    if (count)
+      reasons.push_back(fmt::format("{} {}: never served as this one's", base::counted(count, "record"), what));
   };
   tell(counts.other_arch, "of another architecture than " + device.arch);
   tell(counts.other_backend, "of another backend than " + device.backend);
@@ -215,8 +214,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
     group.nearness.in_bucket = !bucket.empty() && rules.bucket(*group.problem) == bucket;
   std::stable_sort(groups.begin(), groups.end(),
                    [](const LookupGroup& a, const LookupGroup& b) { return a.nearness.rank() < b.nearness.rank(); });
-  std::size_t further = 0;
-  std::size_t left = others.count;
+  std::size_t further = 0, left = others.count;
   const auto wants_more = [&] { return left > 0 && (result.match == Match::none || further < max_further); };
   for (std::size_t i = 0; i < groups.size() || wants_more(); ++i) {
     if (i == groups.size()) {
@@ -238,9 +236,9 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
     }
     const LookupGroup::Order order = rank(group);
     for (const auto& [obstacle, count] : order.left_out)
-      tell(fmt::format("{} {}: skipped", records_text(count), obstacle));
+      tell(fmt::format("{} {}: skipped", base::counted(count, "record"), obstacle));
     if (order.ranked == 0) {
-      if (order.left > 0) tell(fmt::format("{}, none of them ok", records_text(order.left)));
+      if (order.left > 0) tell(fmt::format("{}, none of them ok", base::counted(order.left, "record")));
       continue;
     }
     RankedChoice choice = choose_ranked(order, rules);
@@ -248,7 +246,8 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
       return rules.named ? rules.named(record, std::move(differences)) : differences;
     };
     if (choice.failed > 0)
-      tell(fmt::format("{} skipped: their configurations failed as this spec is now", records_text(choice.failed)));
+      tell(fmt::format("{} skipped: their configurations failed as this spec is now",
+                       base::counted(choice.failed, "record")));
     if (!choice.record) continue;
     result.match = group.nearness.match();
     result.distance = group.nearness.distance;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/text.hpp"
 #include "core/device/device_info.hpp"
 #include "core/model/rank.hpp"
 #include "report/page/parts.hpp"

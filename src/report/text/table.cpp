@@ -17,10 +17,6 @@ std::size_t columns_of(std::string_view text) {
       std::count_if(shown.begin(), shown.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::string counted(std::uint64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : what.ends_with('s') ? "es" : "s");
-}
-
 namespace {
 
 /// Takes the next word from the text; empty: there is none.

@@ -7,13 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace xtune::report {
 
 /// The width of a text in columns: its code points, without marks of styles (base/text.hpp).
 std::size_t columns_of(std::string_view text);
 
-/// "1 parameter", "2 parameters", "2 processes".
-std::string counted(std::uint64_t count, std::string_view what);
+using base::counted;
 
 /// Appends the words of a paragraph and a line end. `column` is the current position in the first line; further lines
 /// begin at `hang`, and none is longer than `width`, as far as the words allow. line_end ends all lines except the

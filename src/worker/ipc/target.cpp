@@ -144,8 +144,8 @@ std::vector<device::DeviceInfo> choose_devices(const run::BackendState& backend,
   for (const int index : indices) {
     if (index < 0 || static_cast<std::size_t>(index) >= present.size())
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("device {}: backend {} has {} device{} (0 to {})", index, backend.name, present.size(),
-                              present.size() == 1 ? "" : "s", present.size() - 1));
+                  fmt::format("device {}: backend {} has {} (0 to {})", index, backend.name,
+                              base::counted(present.size(), "device"), present.size() - 1));
     const device::DeviceInfo& device = present[static_cast<std::size_t>(index)];
     if (std::count(indices.begin(), indices.end(), index) > 1)
       throw Error(ErrorKind::invalid_argument, fmt::format("device {} is named twice", index));
