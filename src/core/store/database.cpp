@@ -41,13 +41,11 @@ bool Statement::next() {
 }
 
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_, column); }
-double Statement::number(int column) const { return sqlite3_column_double(statement_, column); }
 std::string_view Statement::bytes(int column) const {
   const void* const begin = sqlite3_column_blob(statement_, column);
   return {static_cast<const char*>(begin), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-void Statement::bind(int place, double number) { sqlite3_bind_double(statement_, place, number); }
 void Statement::bind_integer(int place, std::int64_t number) { sqlite3_bind_int64(statement_, place, number); }
 void Statement::bind(int place, std::string_view bytes) {
   // Null data would be a null.

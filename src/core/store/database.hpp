@@ -27,7 +27,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  /// Binds values to the parameters and starts the statement again: integers, floats, bytes.
+  /// Binds values to the parameters and starts the statement again: integers, bytes.
   template <class... Values>
   Statement& with(const Values&... values) {
     reset();
@@ -44,7 +44,6 @@ class Statement {
   }
 
   std::int64_t integer(int column) const;
-  double number(int column) const;
   std::string_view bytes(int column) const;  ///< valid until the next row
 
  private:
@@ -55,7 +54,6 @@ class Statement {
   void bind(int place, Number number) {
     bind_integer(place, static_cast<std::int64_t>(number));
   }
-  void bind(int place, double number);
   void bind(int place, std::string_view bytes);  ///< must stay valid until the statement has ended
   void bind_integer(int place, std::int64_t number);
   sqlite3_stmt* statement_;

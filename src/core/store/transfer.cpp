@@ -128,10 +128,39 @@ std::optional<std::uint64_t> number_at(std::string_view text) {
 
 std::string with_slash(const std::string& place) { return place.ends_with('/') ? place : place + "/"; }
 
-/// With --protect-args, so that the shell of the other machine does not expand the path.
-class Rsync final : public Remote {
+/// Copies by a list of names.
+class CopyProgram : public Remote {
  public:
-  explicit Rsync(const std::string& place) : place_(with_slash(place)) {}
+  explicit CopyProgram(std::string place) : place_(std::move(place)) {}
+
+  void send(const fs::path& root, const std::vector<std::string>& files) override {
+    copy(with_slash(root.string()), place_, files, {"--ignore-existing"});
+  }
+  void fetch(const fs::path& root, const std::vector<std::string>& files) override {
+    copy(place_, with_slash(root.string()), files, {});
+  }
+
+ protected:
+  /// names: the file that lists them.
+  virtual std::vector<std::string> command(const std::string& names) const = 0;
+  const std::string place_;
+
+ private:
+  void copy(const std::string& from, const std::string& to, const std::vector<std::string>& files,
+            const std::vector<std::string>& more) const {
+    if (files.empty()) return;
+    const NameList names(files);
+    std::vector<std::string> argv = command(names.path());
+    argv.insert(argv.end(), more.begin(), more.end());
+    argv.insert(argv.end(), {"--", from, to});
+    run_or_fail(argv, place_);
+  }
+};
+
+/// With --protect-args, so that the shell of the other machine does not expand the path.
+class Rsync final : public CopyProgram {
+ public:
+  explicit Rsync(const std::string& place) : CopyProgram(with_slash(place)) {}
 
   RemoteListing list() override {
     std::vector<std::string> argv{"rsync",       "--protect-args",      "--recursive",
@@ -148,13 +177,6 @@ class Rsync final : public Remote {
     Lister lister(place_);
     for (const std::string_view line : base::split_lines(result.stdout_text)) add_line(line, lister);
     return lister.take();
-  }
-
-  void send(const fs::path& root, const std::vector<std::string>& files) override {
-    copy(with_slash(root.string()), place_, files, {"--ignore-existing"});
-  }
-  void fetch(const fs::path& root, const std::vector<std::string>& files) override {
-    copy(place_, with_slash(root.string()), files, {});
   }
 
  private:
@@ -180,27 +202,19 @@ class Rsync final : public Remote {
   }
 
   // rsync writes to a hidden temporary file and renames it.
-  void copy(const std::string& from, const std::string& to, const std::vector<std::string>& files,
-            const std::vector<std::string>& more) const {
-    if (files.empty()) return;
-    const NameList names(files);
-    std::vector<std::string> argv{"rsync",
-                                  "--protect-args",
-                                  "--times",
-                                  "--omit-dir-times",
-                                  "--partial-dir=.xtune-partial",
-                                  "--files-from=" + names.path()};
-    argv.insert(argv.end(), more.begin(), more.end());
-    argv.insert(argv.end(), {"--", from, to});
-    run_or_fail(argv, place_);
+  std::vector<std::string> command(const std::string& names) const override {
+    return {"rsync",
+            "--protect-args",
+            "--times",
+            "--omit-dir-times",
+            "--partial-dir=.xtune-partial",
+            "--files-from=" + names};
   }
-
-  const std::string place_;
 };
 
-class Rclone final : public Remote {
+class Rclone final : public CopyProgram {
  public:
-  explicit Rclone(std::string place) : place_(std::move(place)) {}
+  using CopyProgram::CopyProgram;
 
   RemoteListing list() override {
     std::vector<std::string> argv{"rclone", "lsf", "--recursive", "--files-only", "--format=sp", "--separator= "};
@@ -223,25 +237,10 @@ class Rclone final : public Remote {
     return lister.take();
   }
 
-  void send(const fs::path& root, const std::vector<std::string>& files) override {
-    copy(root.string(), place_, files, {"--ignore-existing"});
-  }
-  void fetch(const fs::path& root, const std::vector<std::string>& files) override {
-    copy(place_, root.string(), files, {});
-  }
-
  private:
-  void copy(const std::string& from, const std::string& to, const std::vector<std::string>& files,
-            const std::vector<std::string>& more) const {
-    if (files.empty()) return;
-    const NameList names(files);
-    std::vector<std::string> argv{"rclone", "copy", "--files-from-raw=" + names.path()};
-    argv.insert(argv.end(), more.begin(), more.end());
-    argv.insert(argv.end(), {"--", from, to});
-    run_or_fail(argv, place_);
+  std::vector<std::string> command(const std::string& names) const override {
+    return {"rclone", "copy", "--files-from-raw=" + names};
   }
-
-  const std::string place_;
 };
 
 void require_program(const std::string& program) {
@@ -591,10 +590,8 @@ class Pull {
   /// The number of records if every line is sound, of a version that this xtune reads.
   static std::optional<std::uint64_t> sound_records(std::string_view text) {
     std::uint64_t count = 0;
-    while (!text.empty()) {
-      const std::size_t end = text.find('\n');
-      const RecordLine line = read_record_line(text.substr(0, end));
-      text.remove_prefix(end + 1);
+    for (const std::string_view each : base::split_lines(text)) {
+      const RecordLine line = read_record_line(each);
       if (line.kind == RecordLine::Kind::damaged || line.kind == RecordLine::Kind::newer) return std::nullopt;
       count += line.kind == RecordLine::Kind::record;
     }
