@@ -1,10 +1,12 @@
 // Flattens objects into columns.
 #include "base/csv.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/text.hpp"
@@ -33,44 +35,15 @@ std::string cell_text(const Json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-class CsvColumns {
- public:
-  void add(const Json& object) {
-    cells_.emplace_back();
-    add_members(object, "");
-  }
-
-  std::string text() const {
-    std::string text;
-    for (std::size_t i = 0; i < names_.size(); ++i) text += (i ? "," : "") + field(inert(names_[i]));
-    if (!names_.empty()) text += "\n";
-    for (const auto& row : cells_) {
-      for (std::size_t i = 0; i < names_.size(); ++i) {
-        const auto cell = row.find(i);
-        text += (i ? "," : "") + (cell == row.end() ? "" : field(cell->second));
-      }
-      text += "\n";
-    }
-    return text;
-  }
-
- private:
-  void add_members(const Json& object, const std::string& before) {
-    for (const auto& [name, value] : object.items()) {
-      if (value.is_object()) {
-        add_members(value, before + name + ".");
-        continue;
-      }
-      const auto [column, fresh] = columns_.try_emplace(before + name, names_.size());
-      if (fresh) names_.push_back(before + name);
-      cells_.back()[column->second] = cell_text(value);
-    }
-  }
-
-  std::vector<std::string> names_;
-  std::map<std::string, std::size_t> columns_;
-  std::vector<std::map<std::size_t, std::string>> cells_;
-};
+/// Calls visit(column, value) for each member.
+template <class Visit>
+void each_cell(const Json& object, const std::string& before, const Visit& visit) {
+  for (const auto& [name, value] : object.items())
+    if (value.is_object())
+      each_cell(value, before + name + ".", visit);
+    else
+      visit(before + name, value);
+}
 
 }  // namespace
 
@@ -80,10 +53,36 @@ std::string csv_quoted(std::string_view text) {
   return result + "\"";
 }
 
+CsvTable::CsvTable(std::vector<std::string> columns) : columns_(std::move(columns)) {
+  for (const std::string& column : columns_) places_.emplace(column, places_.size());
+}
+
+std::string CsvTable::header() const {
+  std::vector<std::string> names;
+  for (const std::string& column : columns_) names.push_back(field(inert(column)));
+  return fmt::format("{}\n", fmt::join(names, ","));
+}
+
+std::string CsvTable::line(const Json& object) const {
+  std::vector<std::string> cells(columns_.size());
+  each_cell(object, "", [&](const std::string& column, const Json& value) {
+    if (const auto place = places_.find(column); place != places_.end()) cells[place->second] = field(cell_text(value));
+  });
+  return fmt::format("{}\n", fmt::join(cells, ","));
+}
+
 std::string csv_text(const std::vector<Json>& objects) {
-  CsvColumns columns;
-  for (const Json& object : objects) columns.add(object);
-  return columns.text();
+  std::vector<std::string> columns;
+  std::set<std::string> known;
+  for (const Json& object : objects)
+    each_cell(object, "", [&](const std::string& column, const Json&) {
+      if (known.insert(column).second) columns.push_back(column);
+    });
+  if (columns.empty()) return "";
+  const CsvTable table(std::move(columns));
+  std::string text = table.header();
+  for (const Json& object : objects) text += table.line(object);
+  return text;
 }
 
 }  // namespace xtune::base

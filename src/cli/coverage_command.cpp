@@ -33,9 +33,10 @@ class Losses {
       view = std::make_unique<store::StoreView>(store::StoreView::load(store_, problem.arch, problem.kernel));
       tell_warnings(view->warnings());
     }
+    const store::RowSet& set = view->row_set();
     for (const store::StoreView::Group& group : view->groups()) {
-      const store::StoredConfig& any = *view->members(group).front();  // the order would rank the group
-      if (view->problem_of(any) != problem.problem || view->device_of(any).name != problem.device) continue;
+      if (set.problems[group.problem].sizes != problem.problem || set.devices[group.device].name != problem.device)
+        continue;
       const store::ConfigOrder& order = view->order(group);
       const store::StoredConfig& best = *order.front();
       for (const store::StoredConfig* row : order)

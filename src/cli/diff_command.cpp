@@ -30,8 +30,9 @@ struct Side {
 std::vector<store::Record> records_of_store(const std::string& path, const store::WinnerFilter& filter) {
   std::vector<std::string> warnings;
   std::vector<store::Record> records;
-  for (store::StoredMeasurements& part : store::measurements_of(path, filter, warnings))
-    std::move(part.records.begin(), part.records.end(), std::back_inserter(records));
+  store::Measurements(path, filter, warnings).each([&](store::Record record, double) {
+    records.push_back(std::move(record));
+  });
   tell_warnings(warnings);
   return records;
 }

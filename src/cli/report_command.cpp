@@ -21,22 +21,23 @@ report::ReportData report_data(std::vector<report::ReportCase> cases, std::vecto
   return data;
 }
 
-ReportFile write_report_file(const std::string& path, const std::vector<report::ReportCase>& cases,
-                             const std::vector<std::string>& run_command) {
-  const std::string page = report::report_page(report_data(cases, run_command));
+Json write_report_file(const std::string& path, const report::ReportData& data) {
+  const std::string page = report::report_page(data);
   system::write_output_file(path, page);
-  ReportFile file;
-  file.bytes = page.size();
-  for (const report::ReportCase& one : cases) {
-    file.records += one.records->size();
-    file.answered += one.best.has_value();
-  }
-  return file;
+  std::size_t records = 0, omitted = 0, answered = 0;
+  for (const report::ReportCase& one : data.cases)
+    records += one.records->size(), omitted += one.omitted, answered += one.best.has_value();
+  return {{"report", path},       {"problems", data.cases.size() + data.omitted},
+          {"records", records},   {"omitted", omitted},
+          {"answered", answered}, {"bytes", page.size()}};
 }
 
-std::string report_line(const std::string& path, std::size_t problems, const ReportFile& file) {
-  return fmt::format("{}: {}, {}, {}", base::printable(path), counted(problems, "problem"),
-                     counted(file.records, "record"), base::human_bytes(file.bytes));
+std::string report_line(const Json& file) {
+  const auto number = [&](const char* name) { return file.at(name).get<std::size_t>(); };
+  const std::size_t records = number("records"), omitted = number("omitted");
+  return fmt::format("{}: {}, {}{}, {}", base::printable(file.at("report").get<std::string>()),
+                     counted(number("problems"), "problem"), omitted > 0 ? fmt::format("{} of ", records) : "",
+                     counted(records + omitted, "record"), base::human_bytes(number("bytes")));
 }
 
 namespace {
@@ -49,18 +50,42 @@ struct ReportOptions {
 
 using SharedSpec = std::shared_ptr<const spec::Spec>;
 
+/// Of all cases together, since they are in memory until the page is written: about 150 MB.
+constexpr std::size_t max_records = 50'000;
+
+/// How many records of each case of these sizes are read: all of the small ones.
+std::size_t max_of_each(std::vector<std::size_t> sizes) {
+  std::sort(sizes.begin(), sizes.end());
+  std::size_t left = max_records;
+  for (std::size_t i = 0; i < sizes.size(); left -= sizes[i++])
+    if (const std::size_t share = left / (sizes.size() - i); sizes[i] > share) return share;
+  return SIZE_MAX;
+}
+
+/// Without the parts of their keys, which no report shows.
+std::vector<store::Record> records_of(const store::ConfigOrder& rows) {
+  std::vector<store::Record> records;
+  for (const store::StoredConfig* row : rows) {
+    store::Record& record = records.emplace_back(store::read_record(*row));
+    build::KeyParts().swap(record.key_parts);
+  }
+  return records;
+}
+
 /// The answer of `xtune best` for one problem, with all records of its problem and device.
 report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const run::Target& target,
-                                const StoredAnswers& stored, const std::filesystem::path& store) {
+                                const StoredAnswers& stored, const std::filesystem::path& store, std::size_t most) {
   store::SpecFit fit = fit_of(*spec, problem, target, store);
   const store::LookupResult found = stored.look_up(problem, fit);
   const store::LookupRules rules = fit.rules();
   const Bindings& measured = found.record ? found.record->problem : problem;
   const device::DeviceInfo& device = found.record ? found.record->device : target.device;
   const store::KeyFit worst = found.record ? store::key_fit(found.differences) : store::KeyFit::differs;
-  report::ReportCase one =
-      report::make_report_case(spec, measured, device, answering(stored.view(), measured, device, rules, worst),
-                               found.record ? found.record->key : "");
+  const std::string answer = found.record ? found.record->key : "";
+  const store::ConfigOrder all = answering_rows(stored.view(), measured, device, rules, worst);
+  const store::ConfigOrder rows = overview_of(all, most, store::KeyDigest(answer));
+  report::ReportCase one = report::make_report_case(spec, measured, device, records_of(rows), answer);
+  one.omitted = all.size() - rows.size();
   if (one.best) one.default_config = default_of(*spec, measured, device);
   one.asked = problem;
   one.match = found.match;
@@ -73,57 +98,6 @@ report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem,
   for (const store::Record& failure : found.failed_elsewhere)
     one.notes.push_back("Suspect: " + store::failure_text(failure) + ".");
   return one;
-}
-
-std::vector<report::ReportCase> cases_of_spec(const ReportOptions& options) {
-  if (!options.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
-  const run::Target target = target_for(options.source, options.common, worker::TargetNeed::device_or_named);
-  const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
-  const StoredAnswers stored(*spec, options.common, target);
-  std::vector<report::ReportCase> cases;
-  for (const Bindings& problem : spec->cases)
-    cases.push_back(case_of_spec(spec, problem, target, stored, options.common.store_path()));
-  return cases;
-}
-
-/// Adds every problem on every kind of device of one kernel on one architecture. answers: keys of records, by group.
-void add_cases(store::StoredMeasurements& part, const std::map<std::string, std::string>& answers,
-               std::vector<report::ReportCase>& cases) {
-  std::map<std::string, std::vector<store::Record>> groups;
-  std::erase_if(part.records, store::is_sanitized);
-  for (store::Record& record : part.records) groups[store::group_of(record)].push_back(std::move(record));
-  for (auto& [name, records] : groups) {
-    const Bindings problem = records.front().problem;
-    const device::DeviceInfo device = records.front().device;
-    const auto answer = answers.find(name);
-    const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(part.kernel, records));
-    cases.push_back(report::make_report_case(spec, problem, device, std::move(records),
-                                             answer == answers.end() ? "" : answer->second));
-  }
-}
-
-/// Without a spec, the answers are those that `store export` writes: their keys, by group.
-std::map<std::string, std::string> exported_answers(const ReportOptions& options) {
-  std::vector<std::string> told_before;
-  store::WinnerFilter filter = winner_filter(options.common, options.kernels);
-  filter.problem.clear();
-  std::map<std::string, std::string> winners;
-  for (const store::Winner& winner : store::winners_of(options.source, filter, told_before))
-    winners[store::group_of(winner.record)] = winner.record.key;
-  return winners;
-}
-
-std::vector<report::ReportCase> cases_of_store(const ReportOptions& options) {
-  std::vector<std::string> warnings;
-  std::vector<store::StoredMeasurements> measurements =
-      store::measurements_of(options.source, winner_filter(options.common, options.kernels), warnings);
-  tell_warnings(warnings);
-  std::vector<report::ReportCase> cases;
-  const std::map<std::string, std::string> answers = exported_answers(options);
-  for (store::StoredMeasurements& part : measurements) add_cases(part, answers, cases);
-  if (cases.empty())
-    throw Error(ErrorKind::nothing_valid, base::printable(options.source) + ": the store has no records");
-  return cases;
 }
 
 /// The command that would measure the report's contents again.
@@ -141,21 +115,63 @@ std::vector<std::string> run_words(const ReportOptions& options) {
   return words;
 }
 
+report::ReportData data_of_spec(const ReportOptions& options) {
+  if (!options.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
+  const run::Target target = target_for(options.source, options.common, worker::TargetNeed::device_or_named);
+  const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
+  const StoredAnswers stored(*spec, options.common, target);
+  report::ReportData data = report_data({}, run_words(options));
+  for (const Bindings& problem : spec->cases)
+    data.cases.push_back(
+        case_of_spec(spec, problem, target, stored, options.common.store_path(), max_records / spec->cases.size()));
+  return data;
+}
+
+/// Without a spec, the answer is that of `store export`.
+report::ReportCase case_of_store(const store::StoredProblem& problem, std::size_t most) {
+  const store::HeldRows held = problem.rows();
+  const auto valid = valid_configs(problem, held.rows, 1);
+  const std::string answer = valid.empty() ? "" : valid.front().record.key;
+  const store::ConfigOrder rows = overview_of(held.rows, most, store::KeyDigest(answer));
+  std::vector<store::Record> records = records_of(rows);
+  const auto spec = std::make_shared<const spec::Spec>(report::spec_of_records(records.front().kernel, records));
+  report::ReportCase one =
+      report::make_report_case(spec, problem.sizes(), problem.device(), std::move(records), answer);
+  one.omitted = held.rows.size() - rows.size();
+  return one;
+}
+
+report::ReportData data_of_store(const ReportOptions& options) {
+  const store::WinnerFilter filter = winner_filter(options.common, options.kernels);
+  std::vector<std::string> warnings, told;
+  std::vector<std::size_t> sizes;
+  each_problem(options.source, filter, warnings, [&](const store::StoredProblem& problem) {
+    sizes.push_back(problem.group.records);
+    return true;
+  });
+  tell_warnings(warnings);
+  if (sizes.empty())
+    throw Error(ErrorKind::nothing_valid, base::printable(options.source) + ": the store has no records");
+  report::ReportData data = report_data({}, {});
+  data.omitted = sizes.size() - std::min(sizes.size(), report::max_cases);
+  sizes.resize(sizes.size() - data.omitted);
+  const std::size_t most = max_of_each(sizes);
+  each_problem(options.source, filter, told, [&](const store::StoredProblem& problem) {
+    if (data.cases.size() < sizes.size()) data.cases.push_back(case_of_store(problem, most));
+    return true;
+  });
+  return data;
+}
+
 int write_stored_report(const ReportOptions& options) {
   std::error_code ignored;
   const bool store = std::filesystem::is_directory(options.source, ignored);
-  const std::vector<report::ReportCase> cases = store ? cases_of_store(options) : cases_of_spec(options);
-  const ReportFile file =
-      write_report_file(options.output, cases, store ? std::vector<std::string>() : run_words(options));
+  const Json file = write_report_file(options.output, store ? data_of_store(options) : data_of_spec(options));
   if (options.common.json())
-    print_json(Json{{"report", options.output},
-                    {"problems", cases.size()},
-                    {"records", file.records},
-                    {"answered", file.answered},
-                    {"bytes", file.bytes}});
+    print_json(file);
   else
-    print_out("{}\n", report_line(options.output, cases.size(), file));
-  return file.answered > 0 ? done : nothing_valid;
+    print_out("{}\n", report_line(file));
+  return file.at("answered") > 0 ? done : nothing_valid;
 }
 
 }  // namespace

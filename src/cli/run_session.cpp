@@ -237,8 +237,8 @@ struct Outputs {
 /// One of several processes of a job writes the report.
 void write_report(const RunOptions& options, const RunSession& session, const std::vector<report::ReportCase>& cases) {
   if (options.report.empty() || !session.tells) return;
-  const ReportFile file = write_report_file(options.report, cases, command_words());
-  if (!options.quiet) tell("{}\n", report_line(options.report, cases.size(), file));
+  const Json file = write_report_file(options.report, report_data(cases, command_words()));
+  if (!options.quiet) tell("{}\n", report_line(file));
 }
 
 }  // namespace

@@ -93,11 +93,13 @@ std::map<std::string, std::string> pairs_of(const std::string& option, const std
   return pairs;
 }
 
+void write_with(const ExportFlags& flags, const std::function<void(const system::Sink&)>& write) {
+  if (!flags.output.empty()) return system::write_output_file(flags.output, write);
+  write([](std::string_view text) { fmt::print("{}", text); });
+}
+
 void write_text(const ExportFlags& flags, const std::string& text) {
-  if (flags.output.empty())
-    fmt::print("{}", text);
-  else
-    system::write_output_file(flags.output, text);
+  write_with(flags, [&](const system::Sink& sink) { sink(text); });
 }
 
 std::string json_text(const nlohmann::ordered_json& json, int indent) {
@@ -138,10 +140,9 @@ nlohmann::ordered_json tables_of(const std::string& form, const std::vector<stor
 /// The measurements of searches that passed, as kbench's output.csv: name, met (ms), iters, the metrics, spec.
 std::string kbench_table(const ExportFlags& flags, std::vector<std::string>& warnings) {
   std::vector<store::Record> passed;
-  for (store::StoredMeasurements& part : store::measurements_of(flags.path(), flags.filter, warnings))
-    std::copy_if(std::move_iterator(part.records.begin()), std::move_iterator(part.records.end()),
-                 std::back_inserter(passed),
-                 [](const store::Record& one) { return one.outcome == Outcome::ok && one.finals.empty(); });
+  store::Measurements(flags.path(), flags.filter, warnings).each([&](store::Record record, double) {
+    if (record.outcome == Outcome::ok && record.finals.empty()) passed.push_back(std::move(record));
+  });
   return base::csv_text(tables_of("kbench", passed, warnings).get<std::vector<nlohmann::ordered_json>>());
 }
 
@@ -185,10 +186,14 @@ int export_store(ExportFlags& flags) {
     write_tables(flags, tables);
     return done;
   }
+  if (flags.form == "csv") {
+    const store::Measurements all(flags.path(), flags.filter, warnings);
+    tell_warnings(warnings);
+    write_with(flags, [&](const system::Sink& sink) { store::write_csv(all, sink); });
+    return done;
+  }
   std::string text;
-  if (flags.form == "csv")
-    text = store::export_csv(store::measurements_of(flags.path(), flags.filter, warnings));
-  else if (flags.form == "kbench")
+  if (flags.form == "kbench")
     text = kbench_table(flags, warnings);
   else if (flags.form == "kernel-tuner")
     text = json_text(tables_of(flags.form, store::records_of_task(flags.path(), flags.filter, warnings), warnings), 1);

@@ -101,7 +101,7 @@ RecordTail::RecordTail(fs::path store, std::string arch, std::string kernel)
 std::vector<store::Record> RecordTail::read(const std::set<std::string>& attempts) {
   std::vector<store::Record> records;
   std::vector<std::string> warnings;  // about the whole directory: the next run reports them
-  for (const fs::path& path : store::record_files(store_, arch_, kernel_, warnings)) {
+  for (const auto& [path, offset, bytes, name] : store::record_files(store_, arch_, kernel_, warnings)) {
     // <host>-<pid>-<attempt>, with ".2" if that was taken.
     const std::string stem = path.stem().string();
     std::string attempt = stem.substr(stem.rfind('-') + 1);

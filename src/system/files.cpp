@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -205,7 +204,9 @@ bool SignalsHeard::asked() const noexcept {
   });
 }
 
-int write_all(Descriptor& file, std::string_view bytes) {
+namespace {
+
+int write_bytes(const Descriptor& file, std::string_view bytes) {
   const WriteSignals quiet;
   while (!bytes.empty()) {
     const ssize_t n = ::write(file.get(), bytes.data(), bytes.size());
@@ -213,15 +214,24 @@ int write_all(Descriptor& file, std::string_view bytes) {
     if (n < 0) return errno;
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
+  return 0;
+}
+
+}  // namespace
+
+int write_all(Descriptor& file, std::string_view bytes) {
+  if (const int reason = write_bytes(file, bytes)) return reason;
   if (::fsync(file.get()) != 0 && errno != EINVAL && errno != EROFS) return errno;
   return ::close(file.release()) == 0 ? 0 : errno;
 }
 
 namespace {
 
+using Producer = std::function<void(const Sink&)>;
+
 // The temporary file has an unpredictable name and must be new: if other users can create names in the directory, their
 // files are never opened. rights: permissions before the umask.
-void write_atomically(const fs::path& path, std::string_view bytes, mode_t rights) {
+void write_atomically(const fs::path& path, const Producer& write, mode_t rights) {
   if (path.filename().empty()) fail("write", path, "it names no file");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (const std::error_code failed = make_directories(folder)) fail("create the directory", folder, failed.message());
@@ -233,11 +243,16 @@ void write_atomically(const fs::path& path, std::string_view bytes, mode_t right
     if (file.get() < 0 && (errno != EEXIST || attempt == 100))
       fail("write in the directory", folder, std::strerror(errno));
   }
-  int reason = write_all(file, bytes);
-  if (reason == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) reason = errno;
-  if (reason != 0) {
+  const auto check = [&](int reason) {
+    if (reason != 0) fail("write", path, std::strerror(reason));
+  };
+  try {
+    write([&](std::string_view bytes) { check(write_bytes(file, bytes)); });
+    check(write_all(file, ""));
+    check(::rename(temporary.c_str(), path.c_str()) == 0 ? 0 : errno);
+  } catch (...) {
     ::unlink(temporary.c_str());
-    fail("write", path, std::strerror(reason));
+    throw;
   }
   // The rename survives a power failure only after the directory is on disk. If directories cannot be synced, this is
   // left to the system.
@@ -247,22 +262,28 @@ void write_atomically(const fs::path& path, std::string_view bytes, mode_t right
 
 }  // namespace
 
-void write_file_atomically(const fs::path& path, std::string_view bytes) { write_atomically(path, bytes, 0644); }
+void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  write_atomically(
+      path, [&](const Sink& sink) { sink(bytes); }, 0644);
+}
 
-void write_output_file(const std::filesystem::path& path, std::string_view bytes) {
+void write_output_file(const fs::path& path, std::string_view bytes) {
+  write_output_file(path, [&](const Sink& sink) { sink(bytes); });
+}
+
+void write_output_file(const fs::path& path, const Producer& write) {
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
   if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) {
-    const WriteSignals quiet;
-    std::ofstream out(path, std::ios::binary);
-    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (!out.flush())
-      throw Error(ErrorKind::io, "cannot write " + base::printable(path.string()) + ": " + std::strerror(errno));
-    return;
+    const Descriptor out(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+    if (out.get() < 0) fail("write", path, std::strerror(errno));
+    return write([&](std::string_view bytes) {
+      if (const int reason = write_bytes(out, bytes)) fail("write", path, std::strerror(reason));
+    });
   }
   const bool link = fs::is_symlink(fs::symlink_status(path, error));
   const fs::path target = link ? fs::weakly_canonical(path, error) : path;
-  write_atomically(target.empty() ? path : target, bytes, 0666);
+  write_atomically(target.empty() ? path : target, write, 0666);
   if (fs::is_regular_file(there)) fs::permissions(target, there.permissions(), error);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,11 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view b
 /// The same for a path from the user: links are followed, an existing file keeps its permissions, and anything other
 /// than a regular file (a pipe, /dev/stdout) is written directly. Throws Error(io).
 void write_output_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// Receives the bytes of an output, a part at a time.
+using Sink = std::function<void(std::string_view bytes)>;
+/// The same for bytes that write(sink) makes. If it throws, a regular file is untouched.
+void write_output_file(const std::filesystem::path& path, const std::function<void(const Sink&)>& write);
 
 /// A path relative to the working directory, which may have been removed. Throws Error(io) for a relative path if the
 /// working directory has been removed or cannot be read.

@@ -1,6 +1,8 @@
 // Queries over records: which is fastest.
 #include "core/store/best.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -292,6 +294,11 @@ std::optional<Best> best_of(const std::vector<Record>& records, const Criterion&
 bool same_device(const device::DeviceInfo& a, const device::DeviceInfo& b) {
   return std::tie(a.backend, a.vendor, a.arch, a.name, a.compute_units) ==
          std::tie(b.backend, b.vendor, b.arch, b.name, b.compute_units);
+}
+
+std::string group_of(const Record& record) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
+                     record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
 }
 
 std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion) {

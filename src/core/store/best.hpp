@@ -56,8 +56,9 @@ inline bool is_verdict(const RankFacts& facts) { return facts.outcome != Outcome
 /// For each key, the record that counts, among results. In no particular order.
 ///
 /// An Item is a pointer; Access provides facts(item) -> RankFacts and config_text(item).
-template <class Access, class Item>
-std::vector<Item> current_records(const std::vector<Item>& items) {
+template <class Access, class Items>
+auto current_records(const Items& items) {
+  using Item = std::remove_const_t<typename Items::value_type>;
   // Open addressing, as there may be millions of keys: a slot has the index of its key's item plus one.
   std::vector<std::uint32_t> slots(std::bit_ceil(items.size() * 2 + 1));
   std::vector<Item> result;
@@ -289,17 +290,15 @@ struct RankedItem {
   }
 };
 
-/// The ok items with finite scores. current: one item for each key.
-template <class Access, class Item, class Rules>
-std::vector<RankedItem<Access, Item>> scored(const std::vector<Item>& current, const Rules& rules) {
-  std::vector<RankedItem<Access, Item>> ranks;
+/// Calls visit(RankedItem) for the ok items with finite scores. current: one item for each key.
+template <class Access, class Item, class Rules, class Visit>
+void each_scored(const std::vector<Item>& current, const Rules& rules, const Visit& visit) {
   for (const Item item : current) {
     const RankFacts facts = Access::facts(item);
     if (facts.outcome != Outcome::ok) continue;
     const double value = rules.score(item, rules.time(item));
-    if (std::isfinite(value)) ranks.push_back({value, item, facts.tainted});
+    if (std::isfinite(value)) visit(RankedItem<Access, Item>{value, item, facts.tainted});
   }
-  return ranks;
 }
 
 /// The ok items that count: the best one, then by score on its scale, clean ones before tainted ones, equal ones by the
@@ -313,7 +312,8 @@ template <class Access, class Item, class Rules>
 Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const Rules& rules) {
   using Ranked = RankedItem<Access, Item>;
   const std::vector<Item> current = current_records<Access>(items);
-  std::vector<Ranked> ranks = scored<Access>(current, rules);
+  std::vector<Ranked> ranks;
+  each_scored<Access>(current, rules, [&](const Ranked& rank) { ranks.push_back(rank); });
   std::sort(ranks.begin(), ranks.end());
   Ranking<Access, Item, Rules> ranking;
   for (const Ranked& rank : ranks) ranking.order.push_back(rank.item);
@@ -485,5 +485,7 @@ std::vector<const Record*> ranked(std::vector<Record>&& records, const Criterion
 
 /// Whether it is the same kind of device through the same backend: records must agree in this to be an exact answer.
 bool same_device(const device::DeviceInfo& a, const device::DeviceInfo& b);
+/// A text that is equal for records of one kernel, problem and kind of device.
+std::string group_of(const Record& record);
 
 }  // namespace xtune::store

@@ -10,8 +10,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/space/value.hpp"
@@ -117,29 +117,15 @@ std::string problem_of(const ComparedGroup& group) { return group.kernel + "\n" 
 }  // namespace
 
 const char* to_string(Change change) noexcept {
-  switch (change) {
-    case Change::same:
-      return "same";
-    case Change::faster:
-      return "faster";
-    case Change::slower:
-      return "slower";
-    case Change::lost:
-      return "lost";
-    case Change::found:
-      return "found";
-  }
-  return "same";
+  return base::enum_words<Change>("same", "faster", "slower", "lost", "found").of(change);
 }
 
 std::vector<ComparedGroup> compared_groups(const std::vector<Record>& records, const std::filesystem::path& store) {
-  std::map<std::tuple<std::string, std::string, std::string>, ComparedGroup> groups;
+  std::map<std::string, ComparedGroup> groups;
   for (const Record& record : records) {
     if (is_sanitized(record) || record.drift) continue;
-    const device::DeviceInfo& device = record.device;
-    const std::string kind = fmt::format("{} {} {} {}", device.backend, device.arch, device.name, device.compute_units);
-    ComparedGroup& group = groups[{record.kernel, space::bindings_text(record.problem), kind}];
-    if (group.records.empty()) group = {record.kernel, record.problem, device, {}, store};
+    ComparedGroup& group = groups[group_of(record)];
+    if (group.records.empty()) group = {record.kernel, record.problem, record.device, {}, store};
     group.records.push_back(&record);
   }
   std::vector<ComparedGroup> list;
@@ -247,13 +233,6 @@ Comparisons compare_all(std::vector<ComparedGroup> before, std::vector<ComparedG
 
 namespace {
 
-std::optional<Outcome> outcome_of(const std::string& word) {
-  for (const Outcome outcome : {Outcome::ok, Outcome::rejected, Outcome::compile_failed, Outcome::launch_failed,
-                                Outcome::wrong_result, Outcome::timed_out, Outcome::crashed, Outcome::pruned})
-    if (word == to_string(outcome)) return outcome;
-  return std::nullopt;
-}
-
 /// One number is a summary without an interval.
 void set_time(Record& record, double time_ms) {
   record.time_ms.count = 1;
@@ -288,8 +267,7 @@ std::vector<Record> records_of_case(const nlohmann::json& result) {
   for (const nlohmann::json& tried : result.at("trace")) {
     if (tried.contains("finals")) continue;
     Record& record = record_for(tried);
-    const auto outcome = outcome_of(tried.at("outcome"));
-    record.outcome = outcome.value_or(Outcome::crashed);
+    record.outcome = outcome_from_string(tried.at("outcome").get<std::string>()).value_or(Outcome::crashed);
     record.message = tried.value("message", "");
     if (tried.at("time_ms").is_number()) set_time(record, tried.at("time_ms"));
   }

@@ -46,38 +46,38 @@ std::vector<std::string> judged_by(const Record& record) {
   return parts;
 }
 
-/// A valid configuration with its whole record.
-struct Valid {
-  const StoredConfig* row;
-  Record record;
-  double time_ms = 0;  ///< on the scale of the best one's
-};
-
 /// Finds the valid configurations of one problem on one kind of device, judged by the newest one that passed: with its
 /// driver, its sources and its validation, and whose own newest measurement of these sources did not fail. A
 /// configuration that was faster with an earlier driver may not be with this one, and an earlier source, or results
 /// that were not compared, may be wrong. Later tries of which nothing passed say nothing about it.
 class Judge {
  public:
-  Judge(const std::filesystem::path& store, const StoreView& view, ConfigOrder rows)
-      : store_(store), view_(view), rows_(std::move(rows)) {
+  Judge(const std::filesystem::path& store, const StoreView& view, const ConfigOrder& rows)
+      : store_(store), view_(view), rows_(rows) {
+    std::unordered_set<KeyDigest, KeyDigestHash> failed;
     for (const StoredConfig* row : rows_) {
       if (!is_verdict(ConfigAccess::facts(row))) continue;
-      by_config_[config_text(*row)].push_back(row);
-      if (row->outcome != Outcome::ok) continue;
-      passed_.insert(row->artifact_key);
-      if (!newest_ || is_newer(row, newest_)) newest_ = row;
+      if (row->outcome != Outcome::ok)
+        failed_[encoded(*row)], failed.insert(row->artifact_key);
+      else if (!newest_ || is_newer(row, newest_))
+        newest_ = row;
     }
     if (!newest_) return;
     const Record record = view.record_of(*newest_);
     judged_by_ = judged_by(record);
     sources_ = build::stored_sources(store, record.artifact_key);
-    for (auto& [config, own] : by_config_) std::sort(own.begin(), own.end(), is_newer);
+    if (failed_.empty()) return;
+    for (const StoredConfig* row : rows_) {
+      if (!is_verdict(ConfigAccess::facts(row))) continue;
+      if (row->outcome == Outcome::ok && failed.contains(row->artifact_key)) passed_.insert(row->artifact_key);
+      if (const auto own = failed_.find(encoded(*row)); own != failed_.end()) own->second.push_back(row);
+    }
+    for (auto& [config, own] : failed_) std::sort(own.begin(), own.end(), is_newer);
   }
 
   /// The first `most` of them, best first; order: the rows that passed.
-  std::vector<Valid> valid(const ConfigOrder& order, std::size_t most) {
-    std::vector<Valid> valid;
+  std::vector<ValidConfig> valid(const ConfigOrder& order, std::size_t most) {
+    std::vector<ValidConfig> valid;
     for (const StoredConfig* config : order) {
       if (valid.size() == most || !newest_) break;
       if (!is_of_version(*config) || has_failed_since(*config)) continue;
@@ -86,10 +86,10 @@ class Judge {
       if (judged_by(record) == judged_by_) valid.push_back({config, std::move(record), config->median_ms});
     }
     if (valid.size() < 2) return valid;
-    std::unordered_map<const StoredConfig*, double> times_ms;
-    for (const auto& [config, time_ms] : configs_on_one_scale(rows_, measure::Statistic::median))
-      times_ms.emplace(config, time_ms);
-    for (Valid& one : valid) one.time_ms = times_ms.at(one.row);
+    const std::vector<double> factors = scale_factors(rows_);
+    std::unordered_map<const StoredConfig*, double> of_row;
+    for (std::size_t i = 0; i < rows_.size(); ++i) of_row.emplace(rows_[i], factors[i]);
+    for (ValidConfig& one : valid) one.time_ms = one.row->median_ms * of_row.at(one.row);
     return valid;
   }
 
@@ -104,72 +104,71 @@ class Judge {
     return fit->second = is_known ? build::same_sources(own, sources_) : passed_.contains(row.artifact_key);
   }
   bool has_failed_since(const StoredConfig& config) {
-    const std::vector<const StoredConfig*>& own = by_config_.at(config_text(config));
-    const auto newest = std::find_if(own.begin(), own.end(), [&](const auto* row) { return is_of_version(*row); });
-    return newest != own.end() && (*newest)->outcome != Outcome::ok;
+    const auto own = failed_.empty() ? failed_.end() : failed_.find(encoded(config));
+    if (own == failed_.end()) return false;
+    const auto newest = std::find_if(own->second.begin(), own->second.end(),
+                                     [&](const StoredConfig* row) { return is_of_version(*row); });
+    return newest != own->second.end() && (*newest)->outcome != Outcome::ok;
   }
+  static std::string encoded(const StoredConfig& row) { return std::string(row.names()).append(row.values()); }
 
   const std::filesystem::path& store_;
   const StoreView& view_;
-  const ConfigOrder rows_;
+  const ConfigOrder& rows_;
   const StoredConfig* newest_ = nullptr;
   std::vector<std::string> judged_by_;
   build::ArtifactSources sources_;
-  std::unordered_map<std::string, std::vector<const StoredConfig*>> by_config_;  ///< newest first
-  std::unordered_set<KeyDigest, KeyDigestHash> passed_;                          ///< artifacts
+  std::unordered_map<std::string, ConfigOrder> failed_;  ///< all of each configuration that failed once, newest first
+  std::unordered_set<KeyDigest, KeyDigestHash> passed_;  ///< artifacts that failed and passed
   std::unordered_map<KeyDigest, bool, KeyDigestHash> fits_;  ///< by artifact, which configurations may share
 };
-
-std::vector<Valid> valid_configs(const std::filesystem::path& store, const StoreView& view,
-                                 const StoreView::Group& group, std::size_t most, const WinnerFilter& filter) {
-  ConfigOrder rows = view.members(group);
-  if (!filter.is_present) return Judge(store, view, std::move(rows)).valid(view.order(group), most);
-  std::erase_if(rows, [&](const StoredConfig* row) { return !filter.is_present(view.record_of(*row)); });
-  const ConfigOrder order = rank_configs(rows, {});
-  return Judge(store, view, std::move(rows)).valid(order, most);
-}
 
 /// A spec of which nothing is stored as it is now is an error that says how to find out why.
 void require_present(const WinnerFilter& filter, std::uint64_t records, bool any) {
   if (filter.is_present && records > 0 && !any)
-    throw Error(ErrorKind::nothing_valid,
-                fmt::format("the store has {} record{} of this kernel, and none of the spec as it is now; `xtune why "
-                            "SPEC` shows what differs, and `xtune run SPEC` measures again",
-                            records, records == 1 ? "" : "s"));
+    throw Error(
+        ErrorKind::nothing_valid,
+        fmt::format("the store has {} of this kernel, and none of the spec as it is now; `xtune why SPEC` shows "
+                    "what differs, and `xtune run SPEC` measures again",
+                    base::counted(records, "record")));
 }
 
-/// Calls visit(valid configurations, files of the view) for each kernel, architecture, problem and kind of device that
-/// the filter selects and that has one. Throws as winners_of.
-template <class Visit>
-void each_problem(const std::filesystem::path& store, const WinnerFilter& filter, std::size_t most,
-                  std::vector<std::string>& warnings, const Visit& visit) {
+}  // namespace
+
+HeldRows StoredProblem::rows() const {
+  HeldRows held = view.read_members(group);
+  if (filter.is_present)
+    std::erase_if(held.rows, [&](const StoredConfig* row) { return !filter.is_present(view.record_of(*row)); });
+  return held;
+}
+
+std::vector<ValidConfig> valid_configs(const StoredProblem& problem, const ConfigOrder& rows, std::size_t most) {
+  return Judge(problem.store, problem.view, rows).valid(rank_configs(rows, {}), most);
+}
+
+void each_problem(const std::filesystem::path& store, const WinnerFilter& filter, std::vector<std::string>& warnings,
+                  const std::function<bool(const StoredProblem&)>& visit) {
   FilteredParts found = filtered_parts(store, filter, warnings);
   std::set<std::string> sizes;
   std::uint64_t records = 0;
   bool any = false;
-  for (auto& [part, sources] : found.parts) {
-    const StoreView view = StoreView::load(sources);
+  StoreView::Options all;
+  all.all = true;
+  for (const auto& [part, sources] : found.parts) {
+    const StoreView view = StoreView::load(sources, all);
     warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
     found.unreadable += view.row_set().unreadable;
     records += view.records();
-    view.rank_all();
     for (const StoreView::Group& group : view.groups()) {
-      const Bindings& problem = view.problem_of(*view.order(group).front());
-      const bool wanted = filter.takes(problem);
-      std::vector<Valid> valid = valid_configs(store, view, group, wanted ? most : 1, filter);
-      if (valid.empty()) continue;
-      for (const auto& [name, value] : problem) sizes.insert(name);
-      if (!wanted) continue;
-      any = true;
-      visit(std::move(valid), sources);
+      const StoredProblem problem{store, view, group, filter};
+      for (const auto& [name, value] : problem.sizes()) sizes.insert(name);
+      if (filter.takes(problem.sizes())) any = visit(problem) || any;
     }
   }
   if (records == 0) found.require_something(store, warnings);
-  require_present(filter, records, !sizes.empty() || any);
+  if (filter.problem.empty()) require_present(filter, records, any);
   require_problem(filter, sizes, any);
 }
-
-}  // namespace
 
 bool WinnerFilter::takes(const Bindings& sizes) const {
   return std::all_of(problem.begin(), problem.end(), [&](const auto& asked) {
@@ -181,17 +180,21 @@ bool WinnerFilter::takes(const Bindings& sizes) const {
 std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerFilter& filter,
                                std::vector<std::string>& warnings, std::size_t most) {
   std::vector<Winner> winners;
-  each_problem(store, filter, most, warnings, [&](std::vector<Valid> valid, const std::vector<RecordSource>& sources) {
+  each_problem(store, filter, warnings, [&](const StoredProblem& problem) {
+    const HeldRows held = problem.rows();
+    std::vector<ValidConfig> valid = valid_configs(problem, held.rows, most);
+    if (valid.empty()) return false;
     const StoredConfig& best = *valid.front().row;
     Winner& winner = winners.emplace_back();
-    winner.line = system::read_file_part(sources[best.block->file].path, best.offset(), best.bytes);
-    for (const Valid& one : valid) {
+    winner.line = system::read_file_part(best.block->source->path, best.offset(), best.bytes);
+    for (const ValidConfig& one : valid) {
       winner.times_ms.emplace_back(one.record.config, one.time_ms);
       winner.newest_unix_ms = std::max(winner.newest_unix_ms, one.record.unix_time_ms);
     }
     winner.record = std::move(valid.front().record);
     winner.arch = winner.record.device.arch;
     winner.kernel = winner.record.kernel;
+    return true;
   });
   const auto rank = [](const Winner& winner) {
     return std::tuple(winner.kernel, winner.arch, space::bindings_text(winner.record.problem),
@@ -249,7 +252,7 @@ FilteredParts filtered_parts(const std::filesystem::path& store, const WinnerFil
     archs.insert(file.arch);
     kernels.insert(file.kernel);
     if (wanted(filter.archs, file.arch) && wanted(filter.kernels, file.kernel))
-      found.parts[{file.kernel, file.arch}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
+      found.parts[{file.kernel, file.arch}].push_back(RecordSource::whole(file.path));
   }
   if (found.parts.empty()) found.require_something(store, warnings);
   require_all(filter.archs, archs, "architecture", store);
@@ -269,45 +272,38 @@ void require_problem(const WinnerFilter& filter, const std::set<std::string>& si
         "the store has no winner of the problem that -D asks for; `xtune store export` without -D lists all of them");
 }
 
-std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& store, const WinnerFilter& filter,
-                                                std::vector<std::string>& warnings) {
-  FilteredParts found = filtered_parts(store, filter, warnings);
-  std::vector<StoredMeasurements> all;
-  std::set<std::string> sizes;
-  std::uint64_t records = 0;
-  for (const auto& [part, sources] : found.parts) {
-    StoredMeasurements one;
-    for (const RecordSource& source : sources) {
-      RecordSet set;
-      try {
-        set = parse_records(source.name, system::read_file(source.path, any_size));
-      } catch (const Error& error) {
-        if (error.kind() != ErrorKind::io) throw;
-        warnings.emplace_back(error.what());
-        ++found.unreadable;
-      }
-      warnings.insert(warnings.end(), set.warnings.begin(), set.warnings.end());
-      records += set.records.size();
-      for (Record& record : set.records) {
-        for (const auto& [name, value] : record.problem) sizes.insert(name);
-        if (filter.takes(record)) one.records.push_back(std::move(record));
-      }
+Measurements::Measurements(const std::filesystem::path& store, const WinnerFilter& filter,
+                           std::vector<std::string>& warnings) {
+  std::uint32_t parts = 0;
+  each_problem(store, filter, warnings, [&](const StoredProblem& problem) {
+    const RowSet& set = problem.view.row_set();
+    if (sources_.empty() || sources_.back().path != set.sources.back().path)
+      ++parts, sources_.insert(sources_.end(), set.sources.begin(), set.sources.end());
+    const auto first_source = static_cast<std::uint32_t>(sources_.size() - set.sources.size());
+    const HeldRows held = problem.rows();
+    const std::vector<double> factors = scale_factors(held.rows);
+    const char* names = nullptr;
+    for (std::size_t i = 0; i < held.rows.size(); ++i) {
+      const StoredConfig& row = *held.rows[i];
+      places_.push_back({row.offset(), row.unix_time_ms, factors[i], parts, first_source + row.block->file, row.bytes,
+                         row.is_of_finals()});
+      if (std::exchange(names, row.names().data()) != row.names().data())
+        for (const auto& [name, value] : config_bindings(row)) base::add_once(parameters_, name);
     }
-    if (one.records.empty()) continue;
-    std::stable_sort(one.records.begin(), one.records.end(), is_earlier);
-    one.kernel = one.records.front().kernel;
-    one.arch = one.records.front().device.arch;
-    all.push_back(std::move(one));
-  }
-  if (records == 0) found.require_something(store, warnings);
-  require_present(filter, records, filter.problem.empty() ? !all.empty() : true);
-  require_problem(filter, sizes, !all.empty());
-  return all;
+    for (const auto& [name, value] : problem.sizes()) base::add_once(sizes_, name);
+    return !held.rows.empty();
+  });
+  std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
+    const auto rank = [](const Place& one) {
+      return std::tuple(one.part, one.unix_time_ms, one.finals, one.source, one.offset);
+    };
+    return rank(a) < rank(b);
+  });
 }
 
-std::string group_of(const Record& record) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", record.kernel, space::bindings_text(record.problem),
-                     record.device.backend, record.device.arch, record.device.name, record.device.compute_units);
+void Measurements::each(const std::function<void(Record record, double factor)>& visit) const {
+  for (const Place& place : places_)
+    visit(read_record(sources_[place.source], place.offset, place.bytes), place.factor);
 }
 
 // Records as lines of a CSV table.
@@ -367,24 +363,24 @@ CsvRow csv_row(const Record& record, double scale) {
 
 }  // namespace
 
-std::string export_csv(std::vector<StoredMeasurements> measurements) {
-  std::vector<CsvRow> rows;
-  for (StoredMeasurements& part : measurements) {
-    std::map<std::string, std::vector<Record*>> groups;
-    for (Record& record : part.records)
-      if (!is_sanitized(record)) groups[group_of(record)].push_back(&record);
-    std::map<const Record*, double> scales;
-    for (const auto& [name, records] : groups) {
-      const Standings standings(std::vector<const Record*>(records.begin(), records.end()));
-      for (const Record* record : records) scales[record] = standings.factor(*record) / record->slowness;
-      put_on_one_scale(records, standings);
-    }
-    for (const Record& record : part.records) {
-      const auto scale = scales.find(&record);
-      rows.push_back(csv_row(record, scale == scales.end() ? 1 / record.slowness : scale->second));
-    }
-  }
-  return base::csv_text(rows);
+void write_csv(const Measurements& measurements, const system::Sink& write) {
+  constexpr std::size_t piece = 64 << 10;
+  std::vector<std::string> columns;
+  const CsvRow example = csv_row(Record(), 1);
+  for (const auto& [name, value] : example.items())
+    if (name == "problem" || name == "config")
+      for (const std::string& own : name == "problem" ? measurements.sizes() : measurements.parameters())
+        columns.push_back(name + "." + own);
+    else
+      columns.push_back(name);
+  const base::CsvTable table(std::move(columns));
+  std::string text = table.header();
+  measurements.each([&](Record record, double factor) {
+    record.time_ms = measure::scaled(record.time_ms, factor);
+    text += table.line(csv_row(record, factor / record.slowness));
+    if (text.size() > piece) write(text), text.clear();
+  });
+  write(text);
 }
 
 namespace {
@@ -500,25 +496,25 @@ OrderedJson export_json(const std::vector<Winner>& winners) {
 
 std::vector<Record> records_of_task(const std::filesystem::path& store, const WinnerFilter& filter,
                                     std::vector<std::string>& warnings) {
-  std::map<std::string, std::vector<Record>> tasks;
-  std::set<std::pair<std::string, std::string>> read;
-  // A problem of which all measurements failed has no winner.
-  for (const Winner& winner : winners_of(store, {filter.archs, filter.kernels, {}}, warnings)) {
-    if (!read.emplace(winner.arch, winner.kernel).second) continue;
-    for (Record& record : read_records(store, winner.arch, winner.kernel).records) {
-      if (!record.drift && !is_sanitized(record) && filter.takes(record))
-        tasks[title(record)].push_back(std::move(record));
-    }
-  }
+  std::set<std::string> tasks;
+  std::vector<Record> records;
+  each_problem(store, filter, warnings, [&](const StoredProblem& problem) {
+    const HeldRows held = problem.rows();
+    if (held.rows.empty()) return false;
+    tasks.insert(title(problem.view.record_of(*held.rows.front())));
+    for (const StoredConfig* row : held.rows)
+      if (!row->drift && tasks.size() == 1) records.push_back(problem.view.record_of(*row));
+    return true;
+  });
   if (tasks.empty()) throw Error(ErrorKind::nothing_valid, "the store has no measurements of that");
   if (tasks.size() > 1) {
     std::string choice;
-    for (const auto& [name, records] : tasks) choice += "\n  " + base::printable(name, 200);
+    for (const std::string& name : tasks) choice += "\n  " + base::printable(name, 200);
     throw Error(
         ErrorKind::invalid_argument,
         "a T4 results file is of one kernel, device and problem; say --kernel, --arch and -D for one of:" + choice);
   }
-  return std::move(tasks.begin()->second);
+  return records;
 }
 
 }  // namespace xtune::store

@@ -13,6 +13,8 @@
 
 #include "core/store/record.hpp"
 #include "core/store/record_log.hpp"
+#include "core/store/store_view.hpp"
+#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -47,6 +49,31 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
 /// The error for a store, or a selection of it, without winners.
 Error no_answers();
 
+/// One problem on one kind of device, while each_problem visits it.
+struct StoredProblem {
+  const std::filesystem::path& store;
+  const StoreView& view;
+  const StoreView::Group& group;
+  const WinnerFilter& filter;
+
+  const Bindings& sizes() const { return view.row_set().problems[group.problem].sizes; }
+  const device::DeviceInfo& device() const { return view.row_set().devices[group.device]; }
+  /// Those that the filter takes; each call reads them again.
+  HeldRows rows() const;
+};
+/// A valid configuration with its whole record.
+struct ValidConfig {
+  const StoredConfig* row = nullptr;
+  Record record;
+  double time_ms = 0;  ///< on the scale of the best one's
+};
+/// Of these rows the first `most` configurations that may answer, best first.
+std::vector<ValidConfig> valid_configs(const StoredProblem& problem, const ConfigOrder& rows, std::size_t most);
+/// Calls visit for each kernel, architecture, problem and kind of device that the filter selects, in this order; it
+/// returns whether something of it is what is asked for. Holds the rows of none of them. Throws as winners_of does.
+void each_problem(const std::filesystem::path& store, const WinnerFilter& filter, std::vector<std::string>& warnings,
+                  const std::function<bool(const StoredProblem&)>& visit);
+
 /// The record files of the kernels and architectures that a filter selects.
 struct FilteredParts {
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;  ///< by kernel, architecture
@@ -63,18 +90,32 @@ FilteredParts filtered_parts(const std::filesystem::path& store, const WinnerFil
 /// Error(invalid_argument) for a size name that no problem has, Error(nothing_valid) if no requested problem is stored.
 void require_problem(const WinnerFilter& filter, const std::set<std::string>& sizes, bool found);
 
-/// The records of one kernel on one architecture, ordered by time.
-struct StoredMeasurements {
-  std::string kernel, arch;
-  std::vector<Record> records;  ///< at least one
-};
-/// Every record whose problem the filter selects, by kernel and architecture, including failed, pruned and finals
-/// records. Throws as winners_of does.
-std::vector<StoredMeasurements> measurements_of(const std::filesystem::path& store, const WinnerFilter& filter,
-                                                std::vector<std::string>& warnings);
+/// Every record that a filter selects, including failed, pruned and finals records, but none of sanitized kernels: by
+/// kernel and architecture, each in the order of time. Holds only where they are, 48 bytes each.
+class Measurements {
+ public:
+  /// Throws as winners_of does.
+  Measurements(const std::filesystem::path& store, const WinnerFilter& filter, std::vector<std::string>& warnings);
 
-/// A text that is equal for records of one kernel, problem and kind of device.
-std::string group_of(const Record& record);
+  /// The names of their sizes and of their parameters, each in the order of its first appearance.
+  const std::vector<std::string>& sizes() const noexcept { return sizes_; }
+  const std::vector<std::string>& parameters() const noexcept { return parameters_; }
+  /// Reads them one by one. factor: puts the times on the scale of the best of its problem and kind of device, by the
+  /// median. Throws RecordsChanged.
+  void each(const std::function<void(Record record, double factor)>& visit) const;
+
+ private:
+  struct Place {
+    std::uint64_t offset = 0;
+    std::int64_t unix_time_ms = 0;
+    double factor = 1;
+    std::uint32_t part = 0, source = 0, bytes = 0;
+    bool finals = false;
+  };
+  std::vector<RecordSource> sources_;
+  std::vector<Place> places_;
+  std::vector<std::string> sizes_, parameters_;
+};
 
 /// [{"kernel", "arch", "problem", "config", "time_ms", "interval_ms", "device", "backend", "driver", "tainted",
 /// "artifact_key", "key", "unix_time_ms"}, ...], and "others" where there are any.
@@ -93,8 +134,8 @@ std::vector<Record> records_of_task(const std::filesystem::path& store, const Wi
 nlohmann::ordered_json tree_groups(const std::vector<Winner>& cases, std::size_t max_configs, double within,
                                    std::vector<std::string>& warnings);
 
-/// The measurements as a CSV table, a line for each record. The times of one problem on one kind of device are put on
-/// one scale, that of its best by the median; the column `scale` has the factors.
-std::string export_csv(std::vector<StoredMeasurements> measurements);
+/// The measurements as a CSV table, a line for each record, with its times on one scale; the column `scale` has the
+/// factors.
+void write_csv(const Measurements& measurements, const system::Sink& write);
 
 }  // namespace xtune::store

@@ -104,6 +104,7 @@ struct RecordsChanged : Error {
 
 /// The whole record, from its file. Throws RecordsChanged.
 Record read_record(const StoredConfig& config);
+Record read_record(const RecordSource& source, std::uint64_t offset, std::uint64_t bytes);
 
 /// Names and values as bytes: equal ones for equal bindings, and different ones for others.
 void encode_bindings(const Bindings& bindings, std::string& names, std::string& values);
@@ -138,7 +139,7 @@ struct NamedProblem {
 using TextArena = std::pmr::monotonic_buffer_resource;
 
 struct RowOptions {
-  measure::Statistic statistic = measure::Statistic::median;  ///< that of StoredConfig::time_ms
+  measure::Statistic statistic = measure::Statistic::median;  ///< that of StoredConfig::time_ms, which ranks
   bool all = false;      ///< include pruned, drift and sanitized records, which are never used as answers
   unsigned threads = 0;  ///< 0: as many as the machine has, up to 8
 };

@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/store/record_check.hpp"
+#include "system/descriptor.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"
 #include "system/trust.hpp"
@@ -30,36 +31,15 @@ namespace {
 
 constexpr std::size_t read_bytes = 512u << 10;
 
-class File {
- public:
-  explicit File(const RecordSource& source)
-      : fd_(::open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), name_(source.name) {
-    if (fd_ < 0) fail(errno);
-  }
-  ~File() { ::close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+[[noreturn]] void fail_to_read(const RecordSource& source) {
+  throw Error(ErrorKind::io, "cannot read " + source.name + ": " + std::strerror(errno));
+}
 
-  std::uint64_t size() const {
-    struct stat info {};
-    if (::fstat(fd_, &info) != 0) fail(errno);
-    return static_cast<std::uint64_t>(info.st_size);
-  }
-  std::size_t read(char* to, std::size_t bytes, std::uint64_t offset) const {
-    for (;;) {
-      const ssize_t n = ::pread(fd_, to, bytes, static_cast<off_t>(offset));
-      if (n >= 0) return static_cast<std::size_t>(n);
-      if (errno != EINTR) fail(errno);
-    }
-  }
-
- private:
-  [[noreturn]] void fail(int reason) const {
-    throw Error(ErrorKind::io, "cannot read " + name_ + ": " + std::strerror(reason));
-  }
-  int fd_;
-  std::string name_;
-};
+system::Descriptor opened(const RecordSource& source) {
+  system::Descriptor file(::open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail_to_read(source);
+  return file;
+}
 
 }  // namespace
 
@@ -69,8 +49,10 @@ std::string text_of(LinesEnd end) {
 }
 
 std::pair<std::uint64_t, std::uint64_t> range_of(const RecordSource& source) {
-  const std::uint64_t size = File(source).size(), begin = std::min(source.offset, size),
-                      end = begin + std::min(source.bytes, size - begin);
+  struct stat info {};
+  if (::fstat(opened(source).get(), &info) != 0) fail_to_read(source);
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  const std::uint64_t begin = std::min(source.offset, size), end = begin + std::min(source.bytes, size - begin);
   if (source.bytes != UINT64_MAX && end - begin < source.bytes)
     throw Error(ErrorKind::io, "cannot read " + source.name + ": it is shorter than it was");
   return {begin, end};
@@ -78,7 +60,7 @@ std::pair<std::uint64_t, std::uint64_t> range_of(const RecordSource& source) {
 
 LinesEnd each_line(const RecordSource& source, std::uint64_t begin, std::uint64_t end, std::vector<char>& buffer,
                    const std::function<bool(std::string_view line, std::uint64_t offset)>& visit) {
-  const File file(source);
+  const system::Descriptor file = opened(source);
   const std::uint64_t source_end =
       source.bytes > UINT64_MAX - source.offset ? UINT64_MAX : source.offset + source.bytes;
   // The first line is the one after the newline before begin: the text before belongs to another range's line.
@@ -90,7 +72,11 @@ LinesEnd each_line(const RecordSource& source, std::uint64_t begin, std::uint64_
     const std::uint64_t next = position + filled;
     const std::size_t wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size() - filled, source_end - next));
-    const std::size_t got = wanted ? file.read(buffer.data() + filled, wanted, next) : 0;
+    ssize_t read = 0;
+    do read = wanted ? ::pread(file.get(), buffer.data() + filled, wanted, static_cast<off_t>(next)) : 0;
+    while (read < 0 && errno == EINTR);
+    if (read < 0) fail_to_read(source);
+    const auto got = static_cast<std::size_t>(read);
     const char* const last = buffer.data() + filled + got;
     const char* line = buffer.data();
     const char* search = line + filled;
@@ -467,9 +453,14 @@ RecordLine read_record_line(std::string_view line, const std::function<std::stri
   return result;
 }
 
-std::vector<fs::path> record_files(const fs::path& store, const std::string& arch, const std::string& kernel,
-                                   std::vector<std::string>& warnings) {
-  std::vector<fs::path> files;
+RecordSource RecordSource::whole(fs::path file) {
+  std::string name = base::printable(file.string());
+  return {std::move(file), 0, UINT64_MAX, std::move(name)};
+}
+
+std::vector<RecordSource> record_files(const fs::path& store, const std::string& arch, const std::string& kernel,
+                                       std::vector<std::string>& warnings) {
+  std::vector<RecordSource> files;
   std::vector<Unreadable> unreadable;
   const fs::path folder = store / "records" / path_component(arch) / path_component(kernel);
   for (const fs::path& above : {folder.parent_path().parent_path(), folder.parent_path()})
@@ -482,7 +473,7 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
     if (file.folder)
       unreadable.push_back({file.path, "it is a directory"});
     else
-      files.push_back(std::move(file.path));
+      files.push_back(RecordSource::whole(std::move(file.path)));
   }
   std::error_code ignored;
   if (const fs::path link = link_on_the_way(store, folder);
@@ -495,8 +486,7 @@ std::vector<fs::path> record_files(const fs::path& store, const std::string& arc
 RecordSet read_records(const fs::path& store, const std::string& arch, const std::string& kernel) {
   RecordSet set;
   std::vector<char> buffer;
-  for (const fs::path& file : record_files(store, arch, kernel, set.warnings)) {
-    const RecordSource source{file, 0, UINT64_MAX, base::printable(file.string())};
+  for (const RecordSource& source : record_files(store, arch, kernel, set.warnings)) {
     try {
       LineCollector lines(source.name, set);
       const auto [begin, end] = range_of(source);

@@ -24,6 +24,8 @@ struct RecordSource {
   std::uint64_t offset = 0;
   std::uint64_t bytes = UINT64_MAX;  ///< maximum; the end of the file is a limit, too
   std::string name;                  ///< for warnings
+
+  static RecordSource whole(std::filesystem::path file);
 };
 
 /// Maximum length of a line in a record file.
@@ -128,8 +130,8 @@ struct RecordSet {
 RecordSet read_records(const std::filesystem::path& store, const std::string& arch, const std::string& kernel);
 /// The record files of one kernel on one architecture, sorted by name. Files that cannot be listed give a warning; a
 /// missing directory gives none.
-std::vector<std::filesystem::path> record_files(const std::filesystem::path& store, const std::string& arch,
-                                                const std::string& kernel, std::vector<std::string>& warnings);
+std::vector<RecordSource> record_files(const std::filesystem::path& store, const std::string& arch,
+                                       const std::string& kernel, std::vector<std::string>& warnings);
 
 /// The kind of one line of a record file.
 struct RecordLine {

@@ -14,6 +14,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/text.hpp"
 #include "core/space/value.hpp"
@@ -36,7 +37,9 @@ struct ConfigRules {
   Criterion criterion;
   std::string finals_by = criterion.finals_by();
 
-  double time(const StoredConfig* config) const { return config->time_ms; }
+  double time(const StoredConfig* config) const {
+    return config->outcome == Outcome::pruned ? config->low_ms : config->time_ms;
+  }
   double score(const StoredConfig*, double time_ms) const { return time_ms; }
   bool decided(const StoredConfig* config) const {
     return config->is_of_finals() && config->block->finals_by == finals_by;
@@ -67,7 +70,7 @@ bool ConfigAccess::same_config(const StoredConfig* a, const StoredConfig* b) {
 std::string ConfigAccess::config_text(const StoredConfig* config) { return xtune::store::config_text(*config); }
 
 ConfigOrder current_configs(std::span<const StoredConfig* const> configs) {
-  return current_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()));
+  return current_records<ConfigAccess>(configs);
 }
 
 std::pair<const StoredConfig*, std::size_t> best_config(std::span<const StoredConfig* const> configs,
@@ -78,8 +81,13 @@ std::pair<const StoredConfig*, std::size_t> best_config(std::span<const StoredCo
     const ConfigOrder order = rank_configs(configs, criterion);
     return {order.empty() ? nullptr : order.front(), order.size()};
   }
-  const auto ranks = scored<ConfigAccess>(current_configs(configs), rules);
-  return {ranks.empty() ? nullptr : std::min_element(ranks.begin(), ranks.end())->item, ranks.size()};
+  using Ranked = RankedItem<ConfigAccess, const StoredConfig*>;
+  std::optional<Ranked> best;
+  std::size_t count = 0;
+  each_scored<ConfigAccess>(current_configs(configs), rules, [&](const Ranked& rank) {
+    if (++count == 1 || rank < *best) best.emplace(rank);
+  });
+  return {best ? best->item : nullptr, count};
 }
 
 ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Criterion& criterion) {
@@ -95,13 +103,35 @@ ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Cri
   return rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
 }
 
-std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
-                                                                         measure::Statistic statistic) {
-  const ConfigRules rules{{statistic}};
+std::vector<double> scale_factors(std::span<const StoredConfig* const> configs) {
+  const ConfigRules rules{{}};
   const auto ranking = rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules);
-  std::vector<std::pair<const StoredConfig*, double>> result;
-  for (const StoredConfig* config : ranking.order) result.emplace_back(config, ranking.scale->time(config));
-  return result;
+  std::vector<double> factors;
+  for (const StoredConfig* config : configs) {
+    const double own_ms = rules.time(config), factor = ranking.scale ? ranking.scale->time(config) / own_ms : 1;
+    factors.push_back(own_ms > 0 && std::isfinite(factor) ? factor : 1);
+  }
+  return factors;
+}
+
+ConfigOrder overview_of(ConfigOrder configs, std::size_t most, const KeyDigest& key) {
+  if (configs.size() <= most) return configs;
+  std::sort(configs.begin(), configs.end(), [](const StoredConfig* a, const StoredConfig* b) {
+    return std::tuple(b->unix_time_ms, b->block->file, b->offset()) <
+           std::tuple(a->unix_time_ms, a->block->file, a->offset());
+  });
+  std::unordered_set<const StoredConfig*> chosen;
+  const auto take = [&](const ConfigOrder& from, std::size_t up_to, std::size_t every, const auto& wanted) {
+    for (std::size_t i = 0; i < from.size() && chosen.size() < up_to; i += every)
+      if (wanted(from[i])) chosen.insert(from[i]);
+  };
+  const auto any = [](const StoredConfig*) { return true; };
+  take(configs, most, 1, [&](const StoredConfig* config) { return config->key == key; });
+  take(configs, most / 4, 1, [](const StoredConfig* config) { return config->is_of_finals(); });
+  take(rank_configs(configs, {}), most / 2, 1, any);
+  take(configs, most, configs.size() / (most - chosen.size() + 1) + 1, any);
+  std::erase_if(configs, [&](const StoredConfig* config) { return !chosen.contains(config); });
+  return configs;
 }
 
 namespace {
@@ -212,8 +242,8 @@ struct StoreView::State {
   std::optional<Place> first(const ArchIndex& arch_index, const Bindings& asked,
                              const device::DeviceInfo& device) const;
   std::vector<Place> all(const ArchIndex& arch_index, const Bindings& asked, const device::DeviceInfo& device) const;
-  ConfigOrder allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
-                      std::map<std::string, std::size_t>& left_out) const;
+  void leave_allowed(ConfigOrder& members, const LookupRules& rules,
+                     std::map<std::string, std::size_t>& left_out) const;
 };
 
 // Sorts blocks of rows by their problems, by the texts of these, and then by device.
@@ -435,7 +465,7 @@ StoreView::~StoreView() = default;
 StoreView StoreView::load(std::vector<RecordSource> sources, const Options& options) {
   auto state = std::make_unique<State>();
   state->options = options;
-  state->set = read_rows(std::move(sources), {options.statistic, options.all, options.threads});
+  state->set = read_rows(std::move(sources), options);
   state->cut();
   state->index();
   return StoreView(std::move(state));
@@ -444,10 +474,7 @@ StoreView StoreView::load(std::vector<RecordSource> sources, const Options& opti
 StoreView StoreView::load(const std::filesystem::path& store, const std::string& arch, const std::string& kernel,
                           const Options& options) {
   std::vector<std::string> warnings;
-  std::vector<RecordSource> sources;
-  for (const std::filesystem::path& file : record_files(store, arch, kernel, warnings))
-    sources.push_back({file, 0, UINT64_MAX, base::printable(file.string())});
-  StoreView view = load(std::move(sources), options);
+  StoreView view = load(record_files(store, arch, kernel, warnings), options);
   std::vector<std::string>& all = view.state_->set.warnings;
   all.insert(all.begin(), warnings.begin(), warnings.end());
   return view;
@@ -455,11 +482,13 @@ StoreView StoreView::load(const std::filesystem::path& store, const std::string&
 
 bool StoreView::grow(const std::vector<RecordSource>& further) {
   forget_rows();
+  const std::size_t before = state_->set.blocks.size();
+  if (!read_more(state_->set, further)) return false;
+  if (state_->set.blocks.size() == before) return true;
   auto grown = std::make_unique<State>();
   grown->options = state_->options;
   grown->set = std::move(state_->set);
   state_ = std::move(grown);
-  if (!read_more(state_->set, further)) return false;
   state_->cut();
   state_->index();
   return true;
@@ -467,9 +496,6 @@ bool StoreView::grow(const std::vector<RecordSource>& further) {
 
 const std::vector<Group>& StoreView::groups() const noexcept { return state_->groups; }
 const ConfigOrder& StoreView::order(const Group& group) const { return state_->order(group); }
-void StoreView::rank_all() const {
-  for_each_or_throw(groups().size(), state_->options.threads, [&](std::size_t i) { order(groups()[i]); });
-}
 std::uint64_t StoreView::records() const noexcept { return state_->set.records; }
 std::int64_t StoreView::newest_unix_ms() const noexcept { return state_->set.newest_unix_ms; }
 const RowSet& StoreView::row_set() const noexcept { return state_->set; }
@@ -531,33 +557,23 @@ bool StoreView::answer(const Place& place, const LookupRules& rules, Found& foun
 }
 
 // Removes rows that may not be used, in several threads, as there may be millions.
-ConfigOrder StoreView::State::allowed(std::span<const StoredConfig* const> members, const LookupRules& rules,
-                                      std::map<std::string, std::size_t>& left_out) const {
+void StoreView::State::leave_allowed(ConfigOrder& members, const LookupRules& rules,
+                                     std::map<std::string, std::size_t>& left_out) const {
   constexpr std::size_t block = 4096;
-  if (!rules.obstacle) return {members.begin(), members.end()};
-  struct Part {
-    ConfigOrder left;
-    std::map<std::string, std::size_t> left_out;
-  };
-  std::vector<Part> parts((members.size() + block - 1) / block);
+  if (!rules.obstacle) return;
+  std::vector<std::map<std::string, std::size_t>> parts((members.size() + block - 1) / block);
   system::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
     Record record;
-    for (const StoredConfig* row : members.subspan(i * block, std::min(block, members.size() - i * block))) {
-      std::string obstacle;
-      if (!rules.allows || !rules.allows(row->names(), row->values()))
-        record.config = config_bindings(*row), obstacle = rules.obstacle(record);
-      if (obstacle.empty())
-        parts[i].left.push_back(row);
-      else
-        ++parts[i].left_out[obstacle];
+    for (const StoredConfig*& row :
+         std::span(members).subspan(i * block, std::min(block, members.size() - i * block))) {
+      if (rules.allows && rules.allows(row->names(), row->values())) continue;
+      record.config = config_bindings(*row);
+      if (const std::string obstacle = rules.obstacle(record); !obstacle.empty()) ++parts[i][obstacle], row = nullptr;
     }
   });
-  ConfigOrder all;
-  for (const Part& part : parts) {
-    all.insert(all.end(), part.left.begin(), part.left.end());
-    for (const auto& [obstacle, count] : part.left_out) left_out[obstacle] += count;
-  }
-  return all;
+  std::erase(members, nullptr);
+  for (const auto& part : parts)
+    for (const auto& [obstacle, count] : part) left_out[obstacle] += count;
 }
 
 std::vector<Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
@@ -569,6 +585,14 @@ std::vector<Record> answering(const StoreView& view, const Bindings& problem, co
       records.push_back(std::move(record));
   }
   return records;
+}
+
+ConfigOrder answering_rows(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
+                           const LookupRules& rules, KeyFit worst) {
+  ConfigOrder rows = view.members(problem, device, rules.obstacle);
+  if (worst != KeyFit::differs && rules.differences)
+    std::erase_if(rows, [&](const StoredConfig* row) { return key_fit(rules.differences(read_record(*row))) > worst; });
+  return rows;
 }
 
 std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& config, const Bindings& problem,
@@ -630,19 +654,19 @@ LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInf
   const auto rank = [&, this](const LookupGroup& group) {
     std::map<std::string, std::size_t> left_out;
     struct Ranks {
-      HeldRows members;
-      ConfigOrder left, order;
+      HeldRows left;
+      ConfigOrder order;
     };
     const auto ranks = std::make_shared<Ranks>();
-    ranks->members = state_->members_of(groups()[group.number], false);
-    ranks->left = state_->allowed(ranks->members.rows, rules, left_out);
-    const auto [first, count] = best_config(ranks->left, ranks_by);
+    ranks->left = state_->members_of(groups()[group.number], false);
+    state_->leave_allowed(ranks->left.rows, rules, left_out);
+    const auto [first, count] = best_config(ranks->left.rows, ranks_by);
     // Mostly the first one is asked for only.
     const auto at = [ranks, first = first, ranks_by](std::size_t i) {
-      if (i > 0 && ranks->order.empty()) ranks->order = rank_configs(ranks->left, ranks_by);
+      if (i > 0 && ranks->order.empty()) ranks->order = rank_configs(ranks->left.rows, ranks_by);
       return i == 0 ? first : ranks->order[i];
     };
-    LookupGroup::Order order = readable(*this, count, at, ranks->left);
+    LookupGroup::Order order = readable(*this, count, at, ranks->left.rows);
     order.left_out = std::move(left_out);
     return order;
   };
@@ -653,7 +677,7 @@ LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInf
   return result;
 }
 
-ConfigOrder StoreView::members(const Group& group) const { return state_->members_of(group, true).rows; }
+HeldRows StoreView::read_members(const Group& group) const { return state_->members_of(group, false); }
 
 HeldRows StoreView::read_members(const Bindings& problem, const device::DeviceInfo& device, bool keep) const {
   HeldRows own;
@@ -673,7 +697,9 @@ ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo
   LookupRules rules;
   rules.obstacle = obstacle;
   std::map<std::string, std::size_t> ignored;
-  return state_->allowed(read_members(problem, device).rows, rules, ignored);
+  ConfigOrder own = read_members(problem, device).rows;
+  state_->leave_allowed(own, rules, ignored);
+  return own;
 }
 
 void StoreView::forget_rows() { state_->set.forget_rows(); }

@@ -41,9 +41,12 @@ ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Cri
 /// The first of rank_configs, null if there is none, and the number of all: without sorting them, unless finals decide.
 std::pair<const StoredConfig*, std::size_t> best_config(std::span<const StoredConfig* const> configs,
                                                         const Criterion& criterion);
-/// The same with their times on one scale, that of the best one (Scale). In ms.
-std::vector<std::pair<const StoredConfig*, double>> configs_on_one_scale(std::span<const StoredConfig* const> configs,
-                                                                         measure::Statistic statistic);
+/// For each of them what its times are multiplied by to be on the scale of the best one's, by the median
+/// (Standings::factor).
+std::vector<double> scale_factors(std::span<const StoredConfig* const> configs);
+/// At most `most` of them, for an overview: those with the key, the newest ones of finals, the best, and others evenly
+/// spread in time.
+ConfigOrder overview_of(ConfigOrder configs, std::size_t most, const KeyDigest& key);
 
 /// Rows with what they refer to: they may be read once more for each use.
 struct HeldRows {
@@ -54,13 +57,11 @@ struct HeldRows {
 
 // A store's records of one kernel on one architecture, for choosing among them.
 
-struct StoreViewOptions {
-  measure::Statistic statistic = measure::Statistic::median;  ///< the statistic for ranking
+/// all: also for look_up and each_row.
+struct StoreViewOptions : RowOptions {
   /// The bucket of a problem, see bucket_function; empty: none. Called while loading and by find, possibly in several
   /// threads.
   std::function<std::string(const Bindings& problem)> bucket = {};
-  unsigned threads = 0;  ///< for reading; 0: as many as the machine has, up to 8
-  bool all = false;      ///< include pruned, drift and sanitized records, for look_up and each_row
 };
 
 /// Immutable once made; any number of threads may use it at once. References that it returns have its lifetime.
@@ -87,7 +88,6 @@ class StoreView {
   const std::vector<Group>& groups() const noexcept;  ///< sorted by the problem's text, then the device's name
   /// Best first, as in ranked(); empty only with Options::all. A group is ranked at its first use, here or by find.
   const ConfigOrder& order(const Group& group) const;
-  void rank_all() const;  ///< ranks all groups, in several threads
 
   struct Found {
     Match match = Match::none;
@@ -135,8 +135,8 @@ class StoreView {
     for (const RowBlock& block : row_set().blocks)
       for (const StoredConfig& row : row_set().rows_of(block)->rows) visit(row);
   }
-  /// The rows of a group, in the same order.
-  ConfigOrder members(const Group& group) const;
+  /// The rows of a group, in the same order. The view does not keep them.
+  HeldRows read_members(const Group& group) const;
 
   /// All measurements that count for a configuration (its bindings_text), of any problem and device, if one of them may
   /// have failed when it ran (failed_when_run, which checks the stage); else empty. The first call goes over all rows.
@@ -170,6 +170,9 @@ std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& co
 /// least as well as required. Throws RecordsChanged.
 std::vector<Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
                               const LookupRules& rules, KeyFit worst);
+/// The same as rows of the view.
+ConfigOrder answering_rows(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
+                           const LookupRules& rules, KeyFit worst);
 
 // A store's records of one kernel on one architecture, for a process that reads repeatedly while files grow.
 
@@ -195,26 +198,15 @@ class GrowingRecords {
   void each_row(const Visit& visit) const {
     if (view_) view_->each_row([&](const StoredConfig& config) { visit(Row{&*view_, &config}); });
   }
-  /// The whole records of these rows, in the order of files and lines, and the warnings of the last refresh, with one
-  /// for each record that can no longer be read.
-  RecordSet read(std::vector<Row> rows) const;
   /// The warnings of the last refresh.
   std::vector<std::string> warnings() const;
 
  private:
-  struct File {
-    std::filesystem::path path;
-    std::uint64_t bytes = 0, inode = 0, device = 0;
-    std::int64_t changed_ns = 0;
-    bool operator==(const File&) const = default;
-  };
-  static File file_at(const std::filesystem::path& path);
-
   const std::filesystem::path store_;
   const std::string arch_, kernel_;
   const measure::Statistic statistic_;
-  std::vector<File> files_;
-  std::optional<StoreView> view_;  ///< of these files
+  std::vector<RecordSource> files_;  ///< sorted by path
+  std::optional<StoreView> view_;    ///< of these files
   std::vector<std::string> listing_warnings_;
 };
 

@@ -141,16 +141,27 @@ std::string config_text(const StoredConfig& config) { return space::bindings_tex
 
 Bindings config_bindings(const StoredConfig& config) { return decode_bindings(config.names(), config.values()); }
 
-Record read_record(const StoredConfig& config) try {
-  const std::string line = system::read_file_part(config.block->source->path, config.offset(), config.bytes);
-  RecordLine read = read_record_line(line);
-  if (read.kind != RecordLine::Kind::record || KeyDigest(read.record->key) != config.key) {
-    discard_index(*config.block->source);
-    throw Error(ErrorKind::io, config.block->source->name + ": it has changed since it was read; load it again");
-  }
+namespace {
+
+[[noreturn]] void throw_changed(const RecordSource& source) {
+  discard_index(source);
+  throw RecordsChanged(ErrorKind::io, source.name + ": it has changed since it was read; load it again");
+}
+
+}  // namespace
+
+Record read_record(const RecordSource& source, std::uint64_t offset, std::uint64_t bytes) try {
+  RecordLine read = read_record_line(system::read_file_part(source.path, offset, bytes));
+  if (read.kind != RecordLine::Kind::record) throw_changed(source);
   return std::move(*read.record);
 } catch (const Error& error) {
   throw RecordsChanged(error.kind(), error.what());
+}
+
+Record read_record(const StoredConfig& config) {
+  Record record = read_record(*config.block->source, config.offset(), config.bytes);
+  if (KeyDigest(record.key) != config.key) throw_changed(*config.block->source);
+  return record;
 }
 
 }  // namespace xtune::store

@@ -41,7 +41,7 @@ StoreSummary summary_of(const std::filesystem::path& store) {
   summary.unreadable = layout.unreadable.size();
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;
   for (const RecordFile& file : layout.records)
-    parts[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
+    parts[{file.arch, file.kernel}].push_back(RecordSource::whole(file.path));
   for (const auto& [name, sources] : parts) {
     StorePart part;
     part.arch = name_of_component(name.first).value_or(name.first);
@@ -58,8 +58,7 @@ StoreSummary summary_of(const std::filesystem::path& store) {
     part.records = view.records();
     part.answers = view.groups().size();
     std::set<std::string> devices;
-    view.rank_all();
-    for (const StoreView::Group& group : view.groups()) devices.insert(view.device_of(*view.order(group).front()).name);
+    for (const StoreView::Group& group : view.groups()) devices.insert(view.row_set().devices[group.device].name);
     part.newest_unix_ms = view.newest_unix_ms();
     part.devices.assign(devices.begin(), devices.end());
     summary.parts.push_back(std::move(part));
@@ -156,17 +155,16 @@ std::optional<bool> writer_runs(const Json& header) {
   return std::nullopt;
 }
 
-// Whether it changed within the hour before `now_ms`; true if that cannot be determined.
-bool was_changed_lately(const fs::path& path, std::int64_t now_ms) {
-  struct stat info {};
-  if (::lstat(path.c_str(), &info) != 0) return true;
-  return now_ms - std::int64_t{info.st_mtim.tv_sec} * 1000 <= silent_ms;
-}
-
 // The clock that dates the files of its file system, which may be a server's.
 std::int64_t time_of(const fs::path& path) {
   struct stat info {};
   return ::lstat(path.c_str(), &info) == 0 ? std::int64_t{info.st_mtim.tv_sec} * 1000 : 0;
+}
+
+// Whether it changed within the hour before `now_ms`; true if that cannot be determined.
+bool was_changed_lately(const fs::path& path, std::int64_t now_ms) {
+  const std::int64_t changed_ms = time_of(path);
+  return changed_ms == 0 || now_ms - changed_ms <= silent_ms;
 }
 
 bool may_be_written(const fs::path& path, const Json& header, std::int64_t now_ms) {
@@ -379,8 +377,7 @@ Named named_by_records(const std::vector<RecordFile>& files, bool all_listed, st
   Named named;
   named.known = all_listed;
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> kernels;
-  for (const RecordFile& file : files)
-    kernels[{file.arch, file.kernel}].push_back({file.path, 0, UINT64_MAX, base::printable(file.path.string())});
+  for (const RecordFile& file : files) kernels[{file.arch, file.kernel}].push_back(RecordSource::whole(file.path));
   StoreView::Options options;
   options.all = true;  // a record that is never used also names its artifact
   for (auto& [kernel, sources] : kernels) {
@@ -388,9 +385,10 @@ Named named_by_records(const std::vector<RecordFile>& files, bool all_listed, st
     warnings.insert(warnings.end(), view.row_set().unread.begin(), view.row_set().unread.end());
     named.known = named.known && view.row_set().unread.empty();
     view.each_row([&](const StoredConfig& row) { named.all.insert(row.artifact_key); });
-    view.rank_all();
-    for (const StoreView::Group& group : view.groups())
-      if (const ConfigOrder& order = view.order(group); !order.empty()) named.best.insert(order.front()->artifact_key);
+    for (const StoreView::Group& group : view.groups()) {
+      const HeldRows held = view.read_members(group);
+      if (const StoredConfig* best = best_config(held.rows, {}).first) named.best.insert(best->artifact_key);
+    }
   }
   if (!named.known) warnings.emplace_back("not every record could be read: no artifact counts as unnamed");
   return named;

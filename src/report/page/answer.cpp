@@ -182,6 +182,12 @@ std::string answer_section(const CaseView& view) {
   const ReportCase& shown = view.shown;
   std::string text = heading(view.heading, "Answer");
   for (const std::string& note : shown.notes) text += paragraph(note, "note");
+  if (shown.omitted > 0)
+    text += paragraph(
+        fmt::format("{} of {} records are shown: the best, those of finals, and others evenly spread in time. Counts, "
+                    "medians and importance are of these; `xtune store export --format csv` writes all of them.",
+                    shown.records->size(), shown.records->size() + shown.omitted),
+        "note");
   if (device::is_emulated(shown.device))
     text += paragraph(fmt::format("The GPU is emulated: {}.", device::simulated_times), "note");
   if (!shown.best) return text + no_answer(view);

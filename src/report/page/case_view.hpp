@@ -33,11 +33,13 @@ struct ReportCase {
   store::Match match = store::Match::exact;  ///< how well the records fit the request
   std::vector<std::string> notes;            ///< about the answer, one sentence each
   std::uint64_t space_size = 0;              ///< valid configurations; 0: unknown
+  std::size_t omitted = 0;                   ///< records that the store has as well (store::overview_of)
   std::optional<Bindings> default_config;    ///< what a call runs without a measurement; unset: unknown
 };
 
 struct ReportData {
   std::vector<ReportCase> cases;
+  std::size_t omitted = 0;               ///< cases that the store has as well
   std::vector<std::string> run_command;  ///< for measuring again; empty: unknown
   std::vector<std::string> command;      ///< that wrote the report
   std::string version;                   ///< of xtune

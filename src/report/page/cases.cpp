@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "core/store/objective.hpp"
+#include "report/page/page.hpp"
 #include "report/page/parts.hpp"
 #include "report/text/run_report.hpp"
 #include "system/clock.hpp"
@@ -17,7 +18,7 @@ namespace xtune::report {
 
 namespace {
 
-constexpr std::size_t most_cases = 500, most_ratios = 40;
+constexpr std::size_t most_ratios = 40;
 
 bool has_several_kernels(const ReportData& data) {
   return std::any_of(data.cases.begin(), data.cases.end(),
@@ -35,7 +36,7 @@ std::string overview(const ReportData& data, std::size_t shown_whole) {
                      {"ties", right},
                      {"best configuration", wrapped}}};
   content.sortable = true;
-  for (std::size_t i = 0; i < data.cases.size() && i < most_cases; ++i) {
+  for (std::size_t i = 0; i < data.cases.size() && i < max_cases; ++i) {
     const ReportCase& one = data.cases[i];
     std::string problem = space::shown_text(one.asked);
     if (several || problem.empty()) problem = one.spec->kernel.name + (problem.empty() ? "" : ": " + problem);
@@ -70,6 +71,11 @@ std::string regret(const std::vector<const ReportCase*>& cases) {
   std::vector<store::CaseRecords> records;
   for (const ReportCase* one : cases) records.push_back({one->problem, one->device, one->ranked});
   const std::string where = fmt::format("{} on {}", spec.kernel.name, cases[0]->device.name);
+  if (std::any_of(cases.begin(), cases.end(), [](const ReportCase* one) { return one->omitted > 0; }))
+    return paragraph(where +
+                         ": not all records are shown, so one configuration for all problems is not chosen here; "
+                         "`xtune cover` does it from all of them.",
+                     "note");
   const auto choice = store::choose_across(store::Objective(spec), spec.objective.across, records);
   if (!choice)
     return paragraph(fmt::format("{}: no configuration was measured in full for each of its {} problems, so the regret "
@@ -89,6 +95,10 @@ std::string regret(const std::vector<const ReportCase*>& cases) {
 std::string cases_section(const ReportData& data, std::size_t shown_whole) {
   if (data.cases.size() < 2) return "";
   std::string text = heading(2, "All problems") + overview(data, shown_whole);
+  if (const std::size_t all = data.cases.size() + data.omitted; all > max_cases)
+    text += paragraph(
+        fmt::format("The table has the first {} of {} problems; -D and --kernel choose others.", max_cases, all),
+        "note");
   if (data.cases.size() > shown_whole)
     text += paragraph(
         fmt::format("The sections below are of the first {} problems; -D and --kernel choose others.", shown_whole),

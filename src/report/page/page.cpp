@@ -50,10 +50,10 @@ std::string case_sections(const ReportCase& one, int number, bool single, CaseLi
 
 std::string header_of(const ReportData& data) {
   if (data.cases.empty()) return "<header><h1>xtune report</h1><p>Nothing is measured yet.</p></header>\n";
-  std::size_t records = 0;
+  std::size_t records = 0, omitted = 0;
   std::set<std::string> problems, devices;
   for (const ReportCase& one : data.cases) {
-    records += one.records->size();
+    records += one.records->size(), omitted += one.omitted;
     problems.insert(one.spec->kernel.name + "\n" + space::shown_text(one.asked));
     devices.insert(one.device.name);
   }
@@ -61,9 +61,11 @@ std::string header_of(const ReportData& data) {
   if (data.cases.size() == 1)
     about = case_title(data.cases[0]);
   else
-    about = counted(problems.size(), "problem") + " on " +
-            (devices.size() == 1 ? *devices.begin() : counted(devices.size(), "device"));
-  about += fmt::format(" \u00b7 {} \u00b7 {}", counted(records, "record"), system::utc_text(data.written_unix_ms));
+    about = (data.omitted > 0 ? fmt::format("{} of {} problems", data.cases.size(), data.cases.size() + data.omitted)
+                              : counted(problems.size(), "problem")) +
+            " on " + (devices.size() == 1 ? *devices.begin() : counted(devices.size(), "device"));
+  about += fmt::format(" \u00b7 {}{} \u00b7 {}", omitted > 0 ? fmt::format("{} of ", records) : "",
+                       counted(records + omitted, "record"), system::utc_text(data.written_unix_ms));
   return fmt::format("<header><h1>{}</h1><p>{}</p></header>\n", plot::escaped(title_of(data)), plot::escaped(about));
 }
 

@@ -8,6 +8,9 @@
 
 namespace xtune::report {
 
+/// The page lists this many cases; it has no use for more.
+constexpr std::size_t max_cases = 500;
+
 /// A pure function of the data. The file loads nothing: its Content-Security-Policy allows only its own style and
 /// script, by their hashes. Up to 1 MB for 5,000 records: plots draw about 2,000 marks of all cases together and keep
 /// the extremes; tables list the best.

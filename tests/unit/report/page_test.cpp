@@ -366,6 +366,21 @@ TEST_CASE("A report of 5,000 records stays below 1 MB and keeps the best and the
   CHECK(report_page(data_of(cases)).size() < 1'000'000);
 }
 
+TEST_CASE("A report says what it leaves out of a large store") {
+  std::vector<Record> other = small_run();
+  for (Record& record : other) record.problem = {{"N", 8192}};
+  ReportData data = data_of({case_of(small_run()), case_of(other)});
+  CHECK_FALSE(has(body_of(report_page(data)), "records are shown"));
+  data.cases[0].omitted = 999'992;
+  std::string body = body_of(report_page(data));
+  CHECK(has(body, "16 of 1000008 records"));
+  CHECK(has(body, "8 of 1000000 records are shown: the best, those of finals, and others"));
+  CHECK(has(body, "so one configuration for all problems is not chosen here"));
+  CHECK_FALSE(has(body, "The table has the first"));
+  data.omitted = 700;
+  CHECK(has(body_of(report_page(data)), "The table has the first 500 of 702 problems"));
+}
+
 TEST_CASE("Several problems have an overview, and the regret of one configuration for all") {
   std::vector<Record> other = small_run();
   for (Record& record : other) {

@@ -354,6 +354,58 @@ TEST_CASE("look_up answers for the same reasons as it does of whole records, wit
   }
 }
 
+TEST_CASE("rows have the same scale as whole records") {
+  for (std::uint64_t seed = 400; seed < 420; ++seed) {
+    CAPTURE(seed);
+    const TemporaryDirectory store;
+    write_records(store.path(), random_records(seed, 150));
+    StoreViewOptions options;
+    options.all = true;
+    const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+    for (const StoreView::Group& group : view.groups()) {
+      const HeldRows held = view.read_members(group);
+      std::vector<Record> records;
+      for (const StoredConfig* row : held.rows) records.push_back(view.record_of(*row));
+      const Standings standings(records);
+      const std::vector<double> factors = scale_factors(held.rows);
+      REQUIRE(factors.size() == records.size());
+      for (std::size_t i = 0; i < factors.size(); ++i)
+        CHECK(factors[i] == doctest::Approx(standings.factor(records[i])));
+    }
+  }
+}
+
+TEST_CASE("an overview of many rows has the answer, the best, those of finals and others from the whole time") {
+  const TemporaryDirectory store;
+  std::vector<Record> records;
+  for (int i = 0; i < 1000; ++i) {
+    Record& record = records.emplace_back(example_record(i, 1 + i * 7919 % 1000));
+    record.key_parts.clear();
+    record.unix_time_ms += i;
+    if (i == 400) record.finals = "f1";
+  }
+  write_records(store.path(), records);
+  StoreViewOptions options;
+  options.all = true;
+  const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
+  const HeldRows held = view.read_members(view.groups().front());
+  CHECK(overview_of(held.rows, 1000, {}).size() == 1000);
+  const ConfigOrder chosen = overview_of(held.rows, 100, KeyDigest(records[999].key));
+  CHECK(chosen.size() <= 100);
+  CHECK(chosen.size() > 80);
+  const auto has = [&](const StoredConfig* row) {
+    return std::find(chosen.begin(), chosen.end(), row) != chosen.end();
+  };
+  CHECK(has(rank_configs(held.rows, {}).front()));
+  std::size_t early = 0;
+  for (const StoredConfig* row : held.rows) {
+    if (row->key == KeyDigest(records[999].key) || row->is_of_finals()) CHECK(has(row));
+    early += has(row) && row->unix_time_ms < records[500].unix_time_ms;
+  }
+  CHECK(early > 30);
+  CHECK(early < 70);
+}
+
 TEST_CASE("a record of an earlier key never answers for a configuration that fails under today's") {
   Record earlier = example_record(64, 1.0), today = example_record(64, 1.0), slower = example_record(128, 2.0);
   earlier.artifact_key = "earlier", earlier.unix_time_ms = 1;
