@@ -12,6 +12,7 @@
 #include "cli/store_commands.hpp"
 #include "core/store/export.hpp"
 #include "core/store/lookup.hpp"
+#include "core/store/objective.hpp"
 #include "dispatch/selector.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
@@ -128,13 +129,25 @@ void write_tables(const ExportFlags& flags, const nlohmann::ordered_json& tables
   tell("vLLM looks for this table under the name {}\n", tables.begin().key());
 }
 
-/// What the script `tables` makes of records.
+/// What the script `tables` makes of records. spec: its objective is theirs, if it has one.
 nlohmann::ordered_json tables_of(const std::string& form, const std::vector<store::Record>& records,
-                                 std::vector<std::string>& warnings) {
+                                 const spec::Spec& spec, std::vector<std::string>& warnings) {
   nlohmann::ordered_json request{{"format", form}, {"records", nlohmann::ordered_json::array()}};
-  for (const store::Record& record : records)
-    request["records"].push_back(nlohmann::ordered_json(store::to_json(record)));
+  const store::Objective objective(spec);
+  for (const store::Record& record : records) {
+    nlohmann::ordered_json& json = request["records"].emplace_back(store::to_json(record));
+    if (spec.objective.goals.empty()) continue;
+    const std::vector<double> values = objective.values(record);
+    for (std::size_t i = 0; i < values.size(); ++i) json["goals"][objective.names()[i]] = values[i];
+  }
   return script_answer("tables", std::move(request), warnings);
+}
+
+/// All measurements of one kernel, problem and device, as Kernel Tuner's T4 results.
+std::string t4_text(const ExportFlags& flags, PresentSpec& present, std::vector<std::string>& warnings) {
+  const std::vector<store::Record> records = store::records_of_task(flags.path(), flags.filter, warnings);
+  const spec::Spec spec = flags.spec.empty() ? spec::Spec() : present.of(records.front().device.backend);
+  return json_text(tables_of(flags.form, records, spec, warnings), 1);
 }
 
 /// The measurements of searches that passed, as kbench's output.csv: name, met (ms), iters, the metrics, spec.
@@ -143,7 +156,7 @@ std::string kbench_table(const ExportFlags& flags, std::vector<std::string>& war
   store::Measurements(flags.path(), flags.filter, warnings).each([&](store::Record record, double) {
     if (record.outcome == Outcome::ok && record.finals.empty()) passed.push_back(std::move(record));
   });
-  return base::csv_text(tables_of("kbench", passed, warnings).get<std::vector<nlohmann::ordered_json>>());
+  return base::csv_text(tables_of("kbench", passed, {}, warnings).get<std::vector<nlohmann::ordered_json>>());
 }
 
 /// What the script of that name makes of the winners, or of the measured cases.
@@ -196,7 +209,7 @@ int export_store(ExportFlags& flags) {
   if (flags.form == "kbench")
     text = kbench_table(flags, warnings);
   else if (flags.form == "kernel-tuner")
-    text = json_text(tables_of(flags.form, store::records_of_task(flags.path(), flags.filter, warnings), warnings), 1);
+    text = t4_text(flags, present, warnings);
   else if (flags.form == "tree-json")
     text = json_text(scripted(flags, present, within, "headers", {}, warnings), 2);
   else if (flags.form == "json")

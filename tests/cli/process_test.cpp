@@ -191,6 +191,13 @@ TEST_CASE("metrics are objectives, one or two") {
   const json most = cli.tune(cli.spec("[objective]\nmaximize = \"rate\"\n"));
   CHECK(most["best"]["config"] == json{{"SLOW", 3}, {"WAY", 1}});
   const json both = cli.tune(cli.spec("[objective]\nminimize = \"time_ms\"\nmaximize = \"rate\"\n"));
+  const auto exported = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"store", "export", "--format", "kernel-tuner"});
+    return json::parse(cli.xtune(words).stdout_text)["results"][0];
+  };
+  CHECK(exported({cli.spec("[objective]\nmaximize = \"rate\"\n")})["objectives"] == json::array({"rate"}));
+  CHECK(exported({cli.spec("[objective]\nmaximize = \"rate\"\n")})["measurements"][1]["name"] == "rate");
+  CHECK(exported({})["objectives"] == json::array({"time"}));
   CHECK(both["pareto"].size() == 3);
   CHECK(both["from_store"] == 6);
   const json own = cli.tune(cli.spec("[metrics]\nper_us = \"rate / (time_ms * 1000)\"\n"));

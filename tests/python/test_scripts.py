@@ -657,6 +657,29 @@ class RecordTables(unittest.TestCase):
         self.assertEqual(first["measurements"], [{"name": "time", "value": 2.0, "unit": "ms"}])
         self.assertEqual([one["invalidity"] for one in failed], ["runtime", "compile", "constraints"])
         self.assertTrue(all(one["measurements"] == [] and one["correctness"] == 0 for one in failed))
+        self.assertEqual({tuple(one["objectives"]) for one in answer["results"]}, {("time",)})
+
+    def test_results_of_kernel_tuner_have_the_objective(self):
+        goals = {"energy_j": 0.5, "TFLOPS": None}
+        record = self.record("ok", time_ms={"median": 2.0, "count": 1}, goals=goals)
+        (result,) = tables.answer({"format": "kernel-tuner", "records": [record]}, [])["results"]
+        self.assertEqual(result["objectives"], ["energy_j", "TFLOPS"])
+        self.assertEqual(
+            [(one["name"], one["value"]) for one in result["measurements"]], [("time", 2.0), ("energy_j", 0.5)]
+        )
+        # Without a spec, it is that of the newest finals.
+        passed = {"time_ms": {"median": 2.0, "count": 1}, "reported": {"rate": [3.0, 5.0]}}
+        finals = {"finals": "f1", "finals_by": "median least energy_j * max(1, 2), most rate (rate 3f2a)"}
+        records = [self.record("ok", **passed), self.record("ok", **passed, **finals), self.record("crashed")]
+        first, _, failed = tables.answer({"format": "kernel-tuner", "records": records}, [])["results"]
+        self.assertEqual(first["objectives"], ["energy_j * max(1, 2)", "rate"])
+        self.assertEqual([(one["name"], one["value"]) for one in first["measurements"]], [("time", 2.0), ("rate", 4.0)])
+        self.assertEqual((failed["objectives"], failed["measurements"]), (first["objectives"], []))
+        by_time = {**finals, "finals_by": "min time_ms"}
+        (result,) = tables.answer({"format": "kernel-tuner", "records": [self.record("ok", **passed, **by_time)]}, [])[
+            "results"
+        ]
+        self.assertEqual(result["objectives"], ["time"])
 
     def test_records_become_lines_of_kbench(self):
         record = self.record(
