@@ -326,7 +326,7 @@ void CommandWord::expand(const space::Lookup& lookup, std::vector<std::string>& 
       continue;
     }
     const std::string value = text_for_program(part, lookup);
-    text += device::to_call_text(shell_ ? system::shell_quoted(value) : value);
+    text += device::to_call_text(shell_ ? system::command_line({value}) : value);
     if (!part.several) continue;
     // A value is data: braces in it are not placeholders.
     for (const Text& word : split_command({text, part.text.at})) to.push_back(word.text);

@@ -87,7 +87,8 @@ std::vector<Text> split_command(const Text& command, const std::string& remedy =
 
 /// A word of a command: a template text in which "{out}" and "{tmp}" stay, or "{EXPR...}", the one form that becomes
 /// any number of words: those of the value, as split_command splits it. With `shell`, a text for /bin/sh -c, in which
-/// each value is put into single quotes, and {out} and {tmp} become variables with these places.
+/// each value that is not a plain word is put into single quotes, and {out} and {tmp} become variables with these
+/// places.
 class CommandWord {
  public:
   /// Throws TextError; for a shell's text also for a placeholder within quotes.
