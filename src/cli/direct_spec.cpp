@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "core/spec/document.hpp"
 #include "system/files.hpp"
+#include "system/shell_words.hpp"
 
 namespace xtune::cli {
 
@@ -27,7 +28,11 @@ std::pair<std::string, std::string> split_named(const std::string& option, const
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     throw bad_argument("{} '{}': write {}", option, base::printable(text, 80), example);
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  const std::string name = text.substr(0, equals);
+  if (!RE2::FullMatch(name, "[A-Za-z_]\\w*"))
+    throw bad_argument("{} '{}': '{}' is not a name, which has letters, digits and _ only. Write {}", option,
+                       base::printable(text, 80), base::printable(name, 80), example);
+  return {name, text.substr(equals + 1)};
 }
 
 /// The parts between commas outside of brackets.
@@ -43,43 +48,78 @@ Words split_expressions(const std::string& text) {
   return parts;
 }
 
+constexpr const char* integer_form = R"([-+]?(?:0|[1-9][0-9]*))";
+constexpr const char* number_form = R"([-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)";
+
 bool all_are(const Words& words, const char* form) {
   return std::all_of(words.begin(), words.end(), [&](const std::string& word) { return RE2::FullMatch(word, form); });
 }
 
 /// Numbers and booleans as they are, if all are; else texts.
 Words toml_values(Words words) {
-  constexpr const char* integer = R"([-+]?(?:0|[1-9][0-9]*))";
-  constexpr const char* number = R"([-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)";
-  if (!all_are(words, number) && !all_are(words, "true|false"))
+  if (!all_are(words, number_form) && !all_are(words, "true|false"))
     for (std::string& word : words) word = spec::toml_string(word);
-  else if (!all_are(words, integer))
+  else if (!all_are(words, integer_form))
     for (std::string& word : words)
-      if (RE2::FullMatch(word, integer)) word += ".0";
+      if (RE2::FullMatch(word, integer_form)) word += ".0";
   return words;
+}
+
+/// The integers of START:STOP or START:STOP:STEP, with both ends; the text itself if it is not a range.
+Words expanded(const std::string& name, const std::string& text) {
+  constexpr std::int64_t max_values = 10000;
+  std::int64_t start = 0, stop = 0, step = 1;
+  std::string step_text;
+  if (RE2::FullMatch(text, R"([-+]?[0-9.]+(?:\.\.|-)[0-9.]+)") && !RE2::FullMatch(text, number_form))
+    throw bad_argument("-p {}={}: a range has a colon. Write -p {}=1:8, or 1:8:2 for steps of 2", name, text, name);
+  if (!RE2::FullMatch(text, R"([-+]?[0-9.]+(?::[-+]?[0-9.]+){1,2})")) return {text};
+  if (!RE2::FullMatch(text, R"(([-+]?\d+):([-+]?\d+)(?::([-+]?\d+))?)", &start, &stop, &step_text) ||
+      (!step_text.empty() && !RE2::FullMatch(step_text, R"(([-+]?\d+))", &step)))
+    throw bad_argument("-p {}: '{}' is a range of fractions beside other values: list its values", name, text);
+  if (step == 0 || (stop - start) / step < 0 || (stop != start && (stop > start) != (step > 0)))
+    throw bad_argument("-p {}: the range {} is empty: it goes from {} to {} in steps of {}. {}", name, text, start,
+                       stop, step, step == 0 ? "A step is not 0" : fmt::format("Write {}:{}:{}", start, stop, -step));
+  if ((stop - start) / step >= max_values)
+    throw bad_argument("-p {}: the range {} has more than {} values", name, text, max_values);
+  Words values;
+  for (std::int64_t value = start; step > 0 ? value <= stop : value >= stop; value += step)
+    values.push_back(std::to_string(value));
+  return values;
 }
 
 /// Values of -p in TOML, by name: "[64, 128]", "{ min = 1, max = 8 }". A name that is repeated gets more values.
 Named parameters_of(const DirectOptions& options) {
-  std::vector<std::pair<std::string, Words>> words;
-  Named ranges;
+  std::vector<std::pair<std::string, Words>> given;
   for (const std::string& text : options.parameters) {
     const auto [name, values] = split_named("-p", text, "-p NAME=64,128, or -p NAME=1:8 for a range");
-    std::string min, max, step;
-    if (RE2::FullMatch(values, R"((-?[0-9.]+):(-?[0-9.]+)(?::([0-9.]+))?)", &min, &max, &step)) {
-      ranges.emplace_back(name,
-                          fmt::format("{{ min = {}, max = {}{} }}", min, max, step.empty() ? "" : ", step = " + step));
-      continue;
-    }
     const auto known =
-        std::find_if(words.begin(), words.end(), [&, &own = name](const auto& each) { return each.first == own; });
-    Words& own = known == words.end() ? words.emplace_back(name, Words()).second : known->second;
+        std::find_if(given.begin(), given.end(), [&, &own = name](const auto& each) { return each.first == own; });
+    Words& own = known == given.end() ? given.emplace_back(name, Words()).second : known->second;
     const Words more = base::split(values, ',');
     own.insert(own.end(), more.begin(), more.end());
   }
-  for (auto& [name, values] : words)
-    ranges.emplace_back(name, fmt::format("[{}]", fmt::join(toml_values(values), ", ")));
-  return ranges;
+  Named parameters;
+  for (const auto& [name, words] : given) {
+    std::string min, max, step;
+    if (words.size() == 1 &&
+        RE2::FullMatch(words.front(), R"((-?[0-9][0-9.]*):(-?[0-9][0-9.]*)(?::([0-9][0-9.]*))?)", &min, &max, &step) &&
+        std::stod(min) <= std::stod(max) && (step.empty() || std::stod(step) > 0)) {
+      parameters.emplace_back(
+          name, fmt::format("{{ min = {}, max = {}{} }}", min, max, step.empty() ? "" : ", step = " + step));
+      continue;
+    }
+    Words values;
+    for (const std::string& word : words) {
+      const Words more = expanded(name, word);
+      values.insert(values.end(), more.begin(), more.end());
+    }
+    const auto is_number = [](const std::string& word) { return RE2::FullMatch(word, number_form); };
+    if (const auto odd = std::find_if_not(values.begin(), values.end(), is_number);
+        odd != values.end() && std::any_of(values.begin(), values.end(), is_number))
+      tell("note: -p {}: '{}' is not a number, so all values of {} are texts\n", name, base::printable(*odd, 80), name);
+    parameters.emplace_back(name, fmt::format("[{}]", fmt::join(toml_values(values), ", ")));
+  }
+  return parameters;
 }
 
 Named sizes_of(CommonOptions& common) {
@@ -137,11 +177,12 @@ Words outputs_of(const std::string& whole, bool shell) {
   return outputs;
 }
 
+bool is_in(const Named& list, const std::string& name) {
+  return std::any_of(list.begin(), list.end(), [&](const auto& each) { return each.first == name; });
+}
+
 /// Each placeholder has values, and each parameter is in a placeholder.
 void require_placeholders(const Words& command, const std::string& whole, const Named& sizes, const Named& parameters) {
-  const auto is_in = [](const Named& list, const std::string& name) {
-    return std::any_of(list.begin(), list.end(), [&](const auto& each) { return each.first == name; });
-  };
   std::string word;
   for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"((?:^|[^{])\{([A-Za-z_]\w*)\})", &word);)
     if (word != "out" && word != "tmp" && !is_in(sizes, word) && !is_in(parameters, word))
@@ -182,8 +223,7 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
   if (!outputs.empty()) process.emplace_back("outputs", list_text(outputs));
   if (const std::string folder = relative_to(fs::current_path(), base); folder != ".")
     process.emplace_back("folder", spec::toml_string(folder));
-  std::string spec =
-      "# `xtune run` on this file tunes the command again.\n[kernel]\nname = " + spec::toml_string(name) + "\n";
+  std::string spec = "# Written by `xtune run`.\n[kernel]\nname = " + spec::toml_string(name) + "\n";
   const Named sizes = sizes_of(common), parameters = parameters_of(options);
   require_placeholders(command, whole, sizes, parameters);
   spec += table_text("problem", sizes);
@@ -192,33 +232,57 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
   return spec + table_text("space.params", parameters) + table_text("process", process);
 }
 
-/// What a draft guesses, one line each: `grid = ["ceildiv(n, BLOCK)"]`, `x: shape = ["n"]`.
-Words guesses_of(const init::Draft& draft) {
-  Words said;
-  std::string argument;
-  for (const std::string_view line : base::split_lines(draft.text)) {
-    const std::size_t comment = line.find("  # guess");
-    if (line.empty()) argument.clear();
-    if (!argument.empty() && RE2::PartialMatch(line, "^(?:shape|value|role) = "))
-      said.push_back(argument + ": " + std::string(line));
-    else if (comment != std::string_view::npos && !RE2::PartialMatch(line, R"re(^name = "(\w+)")re", &argument))
-      said.emplace_back(line.substr(0, comment));
+/// The option that says what a line of the spec says, with the name of what it is about.
+std::string option_at(const std::string& text, std::int64_t line) {
+  std::string section, key, name;
+  for (const std::string_view each : base::split_lines(text)) {
+    if (RE2::FullMatch(each, R"(\[+([\w.]+)\]+)", &section)) name.clear();
+    RE2::PartialMatch(each, R"(^(\w+) = )", &key);
+    if (section == "args") RE2::PartialMatch(each, R"re(^name = "(\w+)")re", &name);
+    if (line-- <= 1 && each != "[[args]]") break;  // its name is on the next line
   }
-  return said;
+  if (section == "problem") return "-D " + key;
+  if (section == "space.params") return "-p " + key;
+  if (section == "args") return key == "shape" ? "--shape " + name : key == "value" ? "-D " + name : "argument " + name;
+  for (const auto& [option, keys] : {std::pair("--filter", "constraints"),
+                                     {"the command", "run"},
+                                     {"--build", "build"},
+                                     {"--time", "time"},
+                                     {"--grid", "grid"},
+                                     {"--block", "block"},
+                                     {"--name", "name"},
+                                     {"--entry", "entry"}})
+    if (key == keys) return option;
+  return section == "validate" ? "the reference" : "the source";
+}
+
+/// A guess or a blank as the option that says it.
+std::string as_option(const init::Draft& draft, const init::DraftLine& line) {
+  const std::string option = option_at(draft.text, line.line);
+  std::string value;
+  const std::size_t colon = line.why.find(": ");
+  const std::string why = colon == std::string::npos ? "" : "  # " + line.why.substr(colon + 2);
+  if (RE2::FullMatch(line.text, R"(reference = \{ config = \{ (.*) \} \})", &value))
+    return "the results of " + value + " count as right";
+  if (!option.starts_with('-') || !RE2::FullMatch(line.text, R"re([\w-]+ = (.*))re", &value)) return line.shown() + why;
+  RE2::GlobalReplace(&value, R"re(^\["|^"|"\]$|"$)re", "");
+  RE2::GlobalReplace(&value, R"re(", ")re", ", ");
+  return fmt::format("{}{}{}{}", option, option.find(' ') == std::string::npos ? " " : "=",
+                     value.find('?') == std::string::npos ? system::command_line({value}) : "...", why);
 }
 
 /// Names that the user has given and nothing uses are mistakes.
 void require_use(const init::Draft& draft, const init::DraftRequest& request) {
-  const auto uses = [&](const std::string& name) {
-    int count = 0;
-    for (re2::StringPiece rest(draft.text); RE2::FindAndConsume(&rest, "\\b" + RE2::QuoteMeta(name) + "\\b");) ++count;
-    return count;
-  };
   for (const auto& [name, value] : request.sizes)
-    if (uses(name) < 2) throw bad_argument("-D {}: neither the kernel nor another option uses this name", name);
+    if (is_in(request.parameters, name))
+      throw bad_argument("-D {0} and -p {0}: a size has one value, and a parameter several. Choose one", name);
+    else if (std::find(draft.sizes.begin(), draft.sizes.end(), name) == draft.sizes.end())
+      throw bad_argument("-D {}: neither the kernel nor another option uses this name{}; the kernel takes {}", name,
+                         base::did_you_mean(name, draft.arguments), fmt::join(draft.arguments, ", "));
   for (const auto& [name, shape] : request.shapes)
-    if (draft.text.find("name = " + spec::toml_string(name)) == std::string::npos)
-      throw bad_argument("--shape {}: the kernel has no argument of this name", base::printable(name, 80));
+    if (std::find(draft.arguments.begin(), draft.arguments.end(), name) == draft.arguments.end())
+      throw bad_argument("--shape {}: the kernel has no argument of this name{}; it takes {}", name,
+                         base::did_you_mean(name, draft.arguments), fmt::join(draft.arguments, ", "));
 }
 
 std::string kernel_spec(const std::string& source, const DirectOptions& options, const fs::path& place,
@@ -234,16 +298,20 @@ std::string kernel_spec(const std::string& source, const DirectOptions& options,
     const auto [argument, shape] = split_named("--shape", text, "--shape NAME=EXPR,..., for example --shape x=M,N");
     request.shapes[argument] = split_expressions(shape);
   }
-  const init::Draft draft = draft_at(source, place, request);
+  init::Draft draft = draft_at(source, place, request);
   require_use(draft, request);
-  if (const Words guesses = guesses_of(draft); draft.blanks.empty() && !guesses.empty())
-    tell("guessed from {}; -p, -D, --grid, --block and --shape say it:\n  {}\n", base::printable(source),
+  Words guesses, blanks;
+  for (const init::DraftLine& line : draft.guesses) guesses.push_back(as_option(draft, line));
+  for (const init::DraftLine& line : draft.blanks) blanks.push_back(as_option(draft, line));
+  if (!blanks.empty())
+    throw bad_argument(
+        "{}: the source does not show all that a run needs. Say it with these options:\n  {}\n"
+        "`xtune init {}` writes a spec to complete",
+        base::printable(source), fmt::join(blanks, "\n  "), base::printable(source));
+  if (!guesses.empty())
+    tell("guessed from {}; an option replaces each guess:\n  {}\n", base::printable(source),
          fmt::join(guesses, "\n  "));
-  if (draft.blanks.empty()) return draft.text;
-  throw bad_argument(
-      "{}: the source does not show all that a run needs:\n  {}\n-p, -D, --grid, --block and --shape say it here; "
-      "`xtune init {}` writes a spec to complete",
-      base::printable(source), fmt::join(draft.blanks, "\n  "), base::printable(source));
+  return "# Written by `xtune run`. Lines with \"guess\" were read from the source.\n\n" + draft.text;
 }
 
 }  // namespace
@@ -252,7 +320,6 @@ init::Draft draft_at(const std::string& source, const fs::path& place, init::Dra
   request.source = read_given([&] { return system::read_file(source); });
   request.headers = init::header_texts(source, request.source);
   request.source_path = relative_to(source, fs::absolute(place).parent_path());
-  request.spec_path = place.string();
   return init::draft_spec(request);
 }
 
@@ -289,6 +356,19 @@ Words words_to_parse(Words words) {
   return words;
 }
 
+std::string in_options(const DirectSpec& spec, std::string message) {
+  static const RE2 place(
+      R"((?:\S*/)?command line:(\d+):\d+: (?:(?:launch|process)\.[\w.]+(?:: | )|parameter '\w+' )?)");
+  std::size_t line = 0;
+  while (RE2::PartialMatch(message, place, &line) && RE2::Replace(&message, place, option_at(spec.text, line) + ": "))
+    RE2::Replace(&message, R"(\n  .*\n +\^)", "");
+  RE2::Replace(&message, RE2::QuoteMeta(spec.place.string() + ": "), "");
+  RE2::GlobalReplace(&message, "a name of \\[problem\\]", "a size of -D");
+  RE2::GlobalReplace(&message, " of \\[process\\]", "");
+  RE2::GlobalReplace(&message, R"((\[(?:measure|validate|search|process)\] \w+))", "\\1 of a spec (--write-spec FILE)");
+  return message;
+}
+
 std::optional<DirectSpec> direct_spec(const Words& paths, const DirectOptions& options, CommonOptions& common) {
   Words command = words_behind_dashes();
   if (!command.empty() && command.front().find_first_of(" \t\n") != std::string::npos) command.resize(1);
@@ -323,6 +403,10 @@ std::optional<DirectSpec> direct_spec(const Words& paths, const DirectOptions& o
                         : command_spec(command, options, made.place.parent_path(), common);
   if (options.write_spec.empty()) return made;
   std::error_code ignored;
+  if (!fs::is_directory(made.place.parent_path(), ignored))
+    throw bad_argument("--write-spec {}: there is no directory {}. Create it, or name another file",
+                       base::printable(options.write_spec),
+                       base::printable(fs::path(options.write_spec).parent_path().string()));
   if (fs::exists(made.place, ignored) && system::read_file(made.place) != made.text)
     throw bad_argument("--write-spec {}: the file exists, with another text. Remove it, or name another",
                        base::printable(options.write_spec));

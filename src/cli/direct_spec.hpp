@@ -31,6 +31,9 @@ std::vector<std::string> words_to_parse(std::vector<std::string> words);
 std::optional<DirectSpec> direct_spec(const std::vector<std::string>& paths, const DirectOptions& options,
                                       CommonOptions& common);
 
+/// A message about the spec as one about the options that it comes from.
+std::string in_options(const DirectSpec& spec, std::string message);
+
 /// Drafts a spec for a kernel's source, as a file at this place would have it.
 init::Draft draft_at(const std::string& source, const std::filesystem::path& place, init::DraftRequest request);
 

@@ -62,8 +62,13 @@ void choose_colours(const std::vector<std::string>& words) {
 
 std::size_t terminal_width(int descriptor) { return known_width(descriptor).value_or(default_columns); }
 
+std::function<std::string(const std::string&)>& rewording() {
+  static std::function<std::string(const std::string&)> change;
+  return change;
+}
+
 void write_text(std::FILE* stream, const std::string& text, bool wrapped) {
-  std::string printable = base::printable(text);
+  std::string printable = base::printable(rewording() ? rewording()(text) : text);
   if (const auto width = known_width(::fileno(stream)); wrapped && width && printable.ends_with('\n'))
     printable = report::wrapped_lines(printable, *width);
   const std::string shown = base::painted(stream == stderr ? with_label(printable) : printable, has_colours(stream));

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,6 +30,8 @@ using Json = nlohmann::ordered_json;
 /// colours if the stream has them, and on standard error also the labels "xtune:" and "warning:". wrapped: whole lines
 /// are wrapped at the stream's width, if it has one.
 void write_text(std::FILE* stream, const std::string& text, bool wrapped = true);
+/// Changes each text before it is written; empty: none.
+std::function<std::string(const std::string&)>& rewording();
 /// Prints to standard error. If it cannot be written (closed, a full disk, a broken pipe) the text is lost, without an
 /// error.
 template <class... Arguments>

@@ -390,7 +390,13 @@ int run_given(RunOptions& options) {
     options.paths = {is_file ? direct->place.string() : direct->place.filename().string()};
     if (!is_file) options.common.direct = std::make_shared<const DirectSpec>(std::move(*direct));
   }
-  return run_specs(options);
+  if (!options.common.direct) return run_specs(options);
+  rewording() = [spec = options.common.direct](const std::string& text) { return in_options(*spec, text); };
+  try {
+    return run_specs(options);
+  } catch (const Error& error) {
+    throw Error(error.kind(), in_options(*options.common.direct, error.what()));
+  }
 }
 
 }  // namespace

@@ -47,26 +47,37 @@ int init(const InitOptions& options) {
   init::DraftRequest request;
   request.entries = split_list(options.entry);
   const init::Draft draft = draft_at(options.source, path, request);
-  const std::string wrong = objection(draft.text, path);
+  const std::string shown = base::printable(path.string());
+  const std::string text = fmt::format(
+      "# A draft that `xtune init` made from {}. Fill in each \"?\"; look at lines with \"guess\". Then:\n"
+      "#   xtune check {}\n#   xtune run {}\n\n{}",
+      base::printable(options.source), shown, shown, draft.text);
+  const std::string wrong = objection(text, path);
   if (to_stdout)
-    print_exactly("{}", draft.text);
+    print_exactly("{}", text);
   else
-    system::write_output_file(path, draft.text);
+    system::write_output_file(path, text);
   if (!wrong.empty() && draft.blanks.empty())
     tell("warning: the draft needs a change before it can be used: {}\n", wrong);
+  const auto shown_lines = [](const std::vector<init::DraftLine>& lines) {
+    std::vector<std::string> texts;
+    for (const init::DraftLine& line : lines)
+      texts.push_back(line.shown() + (line.why.empty() ? "" : "  # " + line.why));
+    return texts;
+  };
   if (options.format == "json")
     print_json(Json{{"spec", path.string()},
                     {"kernel", draft.kernel},
                     {"entry", draft.entry},
                     {"parameters", draft.parameters},
-                    {"guesses", draft.guesses},
-                    {"blanks", draft.blanks},
+                    {"guesses", shown_lines(draft.guesses)},
+                    {"blanks", shown_lines(draft.blanks)},
                     {"valid", wrong.empty()}});
   else if (!to_stdout)
     print_out("{}: a draft for {} with {}; {} marked \"guess\"\n", path.string(), draft.entry,
               counted(draft.parameters.size(), "parameter"), counted(draft.guesses.size(), "line"));
   if (options.format == "text" && !to_stdout) {
-    for (const std::string& blank : draft.blanks) print_out("  {}\n", blank);
+    for (const std::string& blank : shown_lines(draft.blanks)) print_out("  {}\n", blank);
     print_out("  `xtune check {}` checks it, `xtune run {}` tunes it\n", path.string(), path.string());
   }
   return done;

@@ -81,17 +81,21 @@ TEST_CASE("a kernel's source with -p is tuned where it says the rest, and what i
   CHECK(tuned["problem"]["n"] == 512);
   const CommandResult range =
       in_place(cli, "\"$0\" run scale.cu --backend host --quiet --format json --store s -p BLOCK=32:64:32 -D n=512");
-  CHECK(has(range.stderr_text, "guessed from scale.cu; -p, -D, --grid, --block and --shape say it:\n"));
-  CHECK(has(range.stderr_text, "  grid = [\"ceildiv(n, BLOCK)\"]\n"));
-  CHECK(has(range.stderr_text, "  y: shape = [\"n\"]\n"));
-  CHECK(has(range.stderr_text, "  reference = { config = { BLOCK = 32 } }\n"));
+  CHECK(has(range.stderr_text, "guessed from scale.cu; an option replaces each guess:\n"));
+  CHECK(has(range.stderr_text, "  --grid 'ceildiv(n, BLOCK)'  # from"));
+  CHECK(has(range.stderr_text, "  --shape y=n  # from y[i]\n"));
+  CHECK(has(range.stderr_text, "  the results of BLOCK = 32 count as right"));
+  // The reference is one of the configurations: it cannot be faster than all of them.
+  CHECK_FALSE(
+      has(in_place(cli, "\"$0\" run scale.cu --backend host --quiet --store s -p BLOCK=64 -D n=512").stdout_text,
+          "is faster than every configuration"));
   cli.write("hard.cu",
             "__global__ void hard(float* y, int n, int seed) {\n  y[(blockIdx.x * seed + threadIdx.x) % n] = 1;\n}\n");
   const CommandResult asked = in_place(cli, "\"$0\" run hard.cu -p B=32,64");
   CHECK(asked.exit_code == 2);
   CHECK(has(asked.stderr_text, "the source does not show all that a run needs"));
-  CHECK(has(asked.stderr_text, "grid = [\"?\"]"));
-  CHECK(has(asked.stderr_text, "seed: value = \"?\""));
+  CHECK(has(asked.stderr_text, "\n  --block ...  # threads along x, y, z\n"));
+  CHECK(has(asked.stderr_text, "\n  -D seed=...  # no index shows what seed is\n"));
   const json given =
       parsed(in_place(cli,
                       "\"$0\" run hard.cu --backend host --quiet --format json --store s -p B=32,64 -D "
@@ -128,5 +132,45 @@ TEST_CASE("options without use, and command lines without anything to tune, are 
             "--build: several builds run at once, and all would write k.o: write {tmp}/k.o"));
   cli.write("scale.cu", scale);
   CHECK(has(refused("scale.cu -D m=512"), "-D m: neither the kernel nor another option uses this name"));
+  CHECK(has(refused("scale.cu -D N=512"), "(did you mean 'n'?); the kernel takes x, y, a, n"));
+  CHECK(has(refused("scale.cu -D n=512 -p n=1,2"), "-D n and -p n: a size has one value"));
   CHECK(has(refused("scale.cu -D n=512 --shape z=n"), "--shape z: the kernel has no argument of this name"));
+  CHECK(has(refused("-p 'A B=1,2' -- 'echo {A}'"), "-p 'A B=1,2': 'A B' is not a name"));
+  CHECK(has(refused("-p T=1..4 -- 'echo {T}'"), "a range has a colon. Write -p T=1:8"));
+  CHECK(has(refused("-p T=4:1 -- 'echo {T}'"),
+            "the range 4:1 is empty: it goes from 4 to 1 in steps of 1. Write 4:1:-1"));
+  CHECK(has(refused("-p T=1:4:0 -- 'echo {T}'"), "A step is not 0"));
+  CHECK(has(refused("-p T=0.5:2:0.5,8 -- 'echo {T}'"), "a range of fractions beside other values"));
+  CHECK(has(refused("-p T=1,2 --write-spec none/k.toml -- 'echo {T}'"), "there is no directory none. Create it"));
+}
+
+TEST_CASE("numbers go into a shell's arithmetic as they are, and lists may have ranges that go up and down") {
+  const Cli cli;
+  const std::string line = "\"$0\" run --format json --time 'took (\\S+)' --store s ";
+  const json tuned = parsed(in_place(cli, line + "--quiet -p T=1:4,8:5:-2 -- 'echo took $(( 100 / {T} ))'"));
+  CHECK(tried(tuned) == 6);
+  CHECK(tuned["best"]["config"] == json{{"T", 8}});
+  const CommandResult texts = in_place(cli, line + "-p T=1,2,x -- 'echo {T} took 1'");
+  CHECK(has(texts.stderr_text, "note: -p T: 'x' is not a number, so all values of T are texts"));
+}
+
+TEST_CASE("what is wrong with a run without a spec is said about its options") {
+  const Cli cli;
+  cli.write("scale.cu", scale);
+  const auto refused = [&](const std::string& words) {
+    const std::string text = in_place(cli, "\"$0\" run --store s --backend host " + words).stderr_text;
+    for (const char* word : {"command line:", "[problem]", "[[args]]", "[launch]"})
+      CHECK_MESSAGE(!has(text, word), text);
+    return text;
+  };
+  const std::string kernel = "scale.cu -p BLOCK=64 -D n=512 ";
+  CHECK(has(refused(kernel + "--grid 'ceildiv(Q, BLOCK)'"), "xtune: --grid: unknown name 'Q' in a launch size"));
+  CHECK(has(refused(kernel + "--grid 1,1,1,1"), "xtune: --grid: needs 1 to 3 entries"));
+  CHECK(has(refused(kernel + "--shape y=q"), "xtune: --shape y: unknown name 'q' in a shape"));
+  CHECK(has(refused(kernel + "--shape y=n*1000000000"), "xtune: argument y: argument 'y' is f32[512000000000]"));
+  CHECK(has(refused(kernel + "--filter 'BLOCK > 100'"), "--filter: \"BLOCK > 100\" removes 1 of 1: all"));
+  CHECK(has(refused(kernel + "-p WIDE=1,2"), "warning: -p WIDE: neither the source"));
+  const json answer =
+      json::parse(in_place(cli, "\"$0\" run -p T=1,2 --time 'a(' --format json -- 'echo {T}'").stdout_text);
+  CHECK(has(answer["error"]["message"].get<std::string>(), "--time: 'a(' is not a regular expression"));
 }

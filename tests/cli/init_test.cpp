@@ -32,7 +32,7 @@ TEST_CASE("a drafted spec checks and runs at once") {
   const CommandResult checked = cli.xtune({"check", cli.path("saxpy.toml")});
   CHECK(checked.exit_code == 0);
   CHECK_FALSE(has(checked.stderr_text, "warning"));
-  const json tuned = parsed(cli.run(cli.path("saxpy.toml"), {"--quiet", "-D", "N=256", "-D", "BLOCK=16"}));
+  const json tuned = parsed(cli.run(cli.path("saxpy.toml"), {"--quiet", "-D", "n=256", "-D", "BLOCK=16"}));
   CHECK(tuned["counts"] == json{{"ok", 1}});
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("headers of the user count, and templates are drafted too") {
   const std::string spec = text_of_file(cli.path("sub.toml"));
   CHECK(has(spec, "dtype = \"f32\""));
   CHECK_FALSE(has(spec, "LANES"));
-  CHECK(parsed(cli.run(cli.path("sub.toml"), {"--quiet", "-D", "N=256", "-D", "Threads=64"}))["counts"] ==
+  CHECK(parsed(cli.run(cli.path("sub.toml"), {"--quiet", "-D", "n=256", "-D", "Threads=64"}))["counts"] ==
         json{{"ok", 1}});
 }
 

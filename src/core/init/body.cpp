@@ -21,17 +21,22 @@ bool is_assignment(const Token& token) {
   return RE2::FullMatch(token.text, form);
 }
 
-/// Without static_cast<...> and members: blockIdx.x is one word, p.x and p->x are p.
+/// Without casts and members: blockIdx.x is one word, p.x and p->x are p.
 Tokens simplified(const Tokens& body) {
-  static const RE2 index("(?:thread|block)Idx|blockDim");
+  static const RE2 index("(?:thread|block)Idx|blockDim"), type("int|unsigned|long|short|size_t|uint|u?int\\d+_t");
+  const auto is_type = [&](std::size_t i) { return i < body.size() && RE2::FullMatch(body[i].text, type); };
   Tokens rest;
   for (std::size_t i = 0; i < body.size(); ++i) {
+    std::size_t cast = i + 1;
+    while (is_type(cast)) ++cast;
     if (body[i].text.ends_with("_cast") && is_at(body, i + 1, "<")) {
       i = closing(body, i + 1);
+    } else if (body[i].is("(") && cast > i + 1 && is_at(body, cast, ")")) {
+      i = cast;
     } else if ((body[i].is(".") || body[i].is("->")) && i + 1 < body.size() && body[i + 1].is_word() && !rest.empty()) {
       ++i;
       if (RE2::FullMatch(rest.back().text, index)) rest.back().text += "." + body[i].text;
-    } else {
+    } else if (!is_type(i) || !is_at(body, i + 1, "(")) {
       rest.push_back(body[i]);
     }
   }
@@ -51,146 +56,331 @@ Tokens expression_at(const Tokens& tokens, std::size_t i) {
   return part(tokens, i, end);
 }
 
-/// What the values of a body's names come from.
-struct Origins {
-  const Words& sizes;
-  const Words& pointers;
-  std::map<std::string, Words> definitions;  ///< name -> words that it is made of
-  std::map<std::string, Words> limits;       ///< name -> sizes that it is compared with
+Tokens unwrapped(Tokens tokens) {
+  while (tokens.size() > 1 && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size())
+    tokens = part(tokens, 1, tokens.size() - 1);
+  return tokens;
+}
 
-  /// The words of an expression, "/" and "%", and "*" where a size is a factor beside something that is not a number.
-  Words words_of(const Tokens& tokens) const {
-    const auto counts = [&](std::size_t at) {
-      return at < tokens.size() && (tokens[at].is_word() || tokens[at].is("(") || tokens[at].is(")"));
-    };
-    Words words;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (tokens[i].is_word() || tokens[i].is("/") || tokens[i].is("%")) words.insert(tokens[i].text);
-      if (sizes.contains(tokens[i].text) &&
-          ((is_at(tokens, i - 1, "*") && counts(i - 2)) || (is_at(tokens, i + 1, "*") && counts(i + 2))))
-        words.insert("*");
-    }
-    return words;
-  }
-
-  /// The sizes, pointers, axes of blockIdx and factors that words come from. A name that sizes limit comes from these.
-  void add(const Words& words, Words& found, Words& seen) const {
-    for (const std::string& word : words) {
-      if (sizes.contains(word) || pointers.contains(word) || word == "*" || word.starts_with("blockIdx."))
-        found.insert(word);
-      if (sizes.contains(word) || !seen.insert(word).second) continue;
-      if (const auto limit = limits.find(word); limit != limits.end())
-        found.insert(limit->second.begin(), limit->second.end());
-      else if (const auto made = definitions.find(word); made != definitions.end())
-        add(made->second, found, seen);
-    }
-  }
-
-  Words of(const Words& words) const {
-    Words found, seen;
-    add(words, found, seen);
-    return found;
-  }
-
-  bool is_made_of(const std::string& name, const std::string& word, int steps) const {
-    const auto made = definitions.find(name);
-    if (name == word || steps == 0 || made == definitions.end()) return name == word;
-    return std::any_of(made->second.begin(), made->second.end(),
-                       [&](const std::string& each) { return is_made_of(each, word, steps - 1); });
-  }
-};
-
-/// The words beside the comparison at i. step: -1, those before it; 1, those behind it.
-Words side_of(const Tokens& tokens, std::size_t i, int step) {
-  static const RE2 ends("&&|\\|\\||[;{},?:=<>]|[<>]=|return"), opens("[(\\[]"), closes("[)\\]]");
-  Words words;
+/// The operands between operators that the form matches, outside of brackets, each with the operator before it.
+std::vector<std::pair<std::string, Tokens>> operands(const Tokens& tokens, const char* form) {
+  std::vector<std::pair<std::string, Tokens>> parts{{}};
   int depth = 0;
-  for (i += static_cast<std::size_t>(step); i < tokens.size(); i += static_cast<std::size_t>(step)) {
-    const std::string& text = tokens[i].text;
+  for (const Token& token : tokens) {
+    depth += (token.is("(") || token.is("[")) - (token.is(")") || token.is("]"));
+    if (depth == 0 && RE2::FullMatch(token.text, form) && !parts.back().second.empty())
+      parts.emplace_back(token.text, Tokens());
+    else
+      parts.back().second.push_back(token);
+  }
+  return parts;
+}
+
+/// The terms of a sum, also of sums in brackets within it.
+void add_terms(const Tokens& sum, const std::string& sign, std::vector<std::pair<std::string, Tokens>>& terms) {
+  for (auto& [mark, term] : operands(unwrapped(sum), "[-+]")) {
+    const std::string own = (mark == "-") == (sign == "-") ? "+" : "-";
+    if (operands(unwrapped(term), "[-+]").size() > 1)
+      add_terms(term, own, terms);
+    else
+      terms.emplace_back(own, unwrapped(std::move(term)));
+  }
+}
+
+/// The side of the comparison at i. step: -1, before it; 1, behind it.
+Tokens side_of(const Tokens& tokens, std::size_t i, int step) {
+  static const RE2 ends("&&|\\|\\||[;{},?:=<>]|[<>]=|[!=]=|return"), opens("[(\\[]"), closes("[)\\]]");
+  int depth = 0;
+  std::size_t at = i + static_cast<std::size_t>(step);
+  for (; at < tokens.size(); at += static_cast<std::size_t>(step)) {
+    const std::string& text = tokens[at].text;
     depth += step * (RE2::FullMatch(text, opens) - RE2::FullMatch(text, closes));
     if (depth < 0 || (depth == 0 && RE2::FullMatch(text, ends))) break;
-    if (tokens[i].is_word()) words.insert(text);
+  }
+  return step > 0 ? part(tokens, i + 1, at) : part(tokens, at + 1, i);
+}
+
+}  // namespace
+
+std::vector<std::string> IndexBounds::factors_of(const Tokens& tokens) const {
+  std::vector<std::string> factors;
+  for (const auto& [mark, factor] : operands(unwrapped(tokens), "[*]")) {
+    const auto text = values_.text_of(factor);
+    if (!text || text->starts_with(' ')) return {};
+    for (const Token& token : tokens_of(*text))
+      if (token.is_word() && !fixed_.contains(token.text)) return {};
+    factors.push_back(*text);
+  }
+  return factors;
+}
+
+IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, std::set<std::string> fixed)
+    : values_(values), fixed_(std::move(fixed)) {
+  static const RE2 comparison("[<>]=?|[!=]=");
+  for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
+    const bool constructed = tokens[i].is("(") && i > 1 && tokens[i - 2].is("int");
+    if (tokens[i - 1].is_word() && (constructed || tokens[i].is("=")))
+      definitions_[tokens[i - 1].text].emplace_back(i, expression_at(tokens, i + 1));
+    else if (tokens[i - 1].is_word() && (is_assignment(tokens[i]) || tokens[i].is("++") || tokens[i].is("--")))
+      changed_.insert(tokens[i - 1].text);
+    if (tokens[i].is_word() && (tokens[i - 1].is("++") || tokens[i - 1].is("--"))) changed_.insert(tokens[i].text);
+  }
+  for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
+    if (!RE2::FullMatch(tokens[i].text, comparison)) continue;
+    for (const int step : {-1, 1}) {
+      // n - 1 is a limit below n.
+      std::vector<std::pair<std::string, Tokens>> terms;
+      add_terms(side_of(tokens, i, step), "+", terms);
+      std::int64_t slack = tokens[i].is(step > 0 ? "<=" : ">=") ? -1 : 0;
+      if (const auto number = integer_of(text_of(terms.back().second)); number && terms.size() == 2) {
+        slack += terms.back().first == "-" ? *number : -*number;
+        terms.pop_back();
+      }
+      const auto extents = terms.size() == 1 ? factors_of(terms.front().second) : std::vector<std::string>();
+      const Tokens other = unwrapped(side_of(tokens, i, -step));
+      // What is compared with a number may be a choice: only a loop's "less" is a limit.
+      const bool number = extents.size() == 1 && integer_of(extents.front());
+      if (extents.empty() || !factors_of(other).empty() || slack < -1) continue;
+      if (!number || (integer_of(extents.front()) > 0 && tokens[i].is(step > 0 ? "<" : ">")))
+        limits_[text_of(other)].emplace_back(i, Bound{extents, slack});
+    }
+  }
+}
+
+std::optional<Bound> IndexBounds::of_product(const Tokens& product, std::size_t at, int& steps) const {
+  auto parts = operands(product, "[*/%]");
+  const std::string last = parts.back().first;
+  if (last == "%") {
+    const auto extents = factors_of(parts.back().second);
+    return extents.empty() ? std::nullopt : std::optional(Bound{extents, 0});
+  }
+  if (last == "/") {
+    const auto divisor = factors_of(parts.back().second);
+    auto bound = of(part(product, 0, product.size() - parts.back().second.size() - 1), at, steps);
+    if (!bound || divisor.empty() || bound->extents.size() < divisor.size()) return std::nullopt;
+    const auto tail = bound->extents.end() - static_cast<std::ptrdiff_t>(divisor.size());
+    if (!std::equal(divisor.begin(), divisor.end(), tail)) return std::nullopt;
+    bound->extents.erase(tail, bound->extents.end());
+    return Bound{bound->extents.empty() ? std::vector<std::string>{"1"} : bound->extents, 0};
+  }
+  // One factor counts, and the others are a distance: the last element before the next one is not used.
+  std::optional<Tokens> counted;
+  std::vector<std::string> distance;
+  for (const auto& [mark, factor] : parts) {
+    const auto texts = mark == "/" || mark == "%" ? std::vector<std::string>() : factors_of(factor);
+    if (texts.empty() && counted) return std::nullopt;
+    if (texts.empty())
+      counted = factor;
+    else
+      distance.insert(distance.end(), texts.begin(), texts.end());
+  }
+  auto bound = counted && parts.size() > 1 ? of(*counted, at, steps) : std::nullopt;
+  if (!bound) return std::nullopt;
+  const auto number = distance.size() == 1 ? integer_of(distance.front()) : std::nullopt;
+  bound->extents.insert(bound->extents.end(), distance.begin(), distance.end());
+  bound->slack = number.value_or(1) - 1;
+  return bound;
+}
+
+std::optional<Bound> IndexBounds::of_word(const std::string& word, std::size_t at, int& steps) const {
+  if (const auto place = places_.find(word); place != places_.end()) return Bound{place->second, 0};
+  if (const auto number = integer_of(word)) return Bound{{std::to_string(*number + 1)}, 0};
+  const auto made = definitions_.find(word);
+  if (made == definitions_.end() || changed_.contains(word)) return std::nullopt;
+  const auto before =
+      std::find_if(made->second.rbegin(), made->second.rend(), [&](const auto& each) { return each.first < at; });
+  return before == made->second.rend() ? std::nullopt : of(before->second, at, steps);
+}
+
+std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& steps) const {
+  constexpr int max_steps = 500;
+  const Tokens whole = unwrapped(index);
+  if (whole.empty() || ++steps > max_steps) return std::nullopt;
+  if (const auto known = limits_.find(text_of(whole)); known != limits_.end()) {
+    const auto before =
+        std::find_if(known->second.rbegin(), known->second.rend(), [&](const auto& each) { return each.first < at; });
+    return before != known->second.rend() ? before->second : known->second.front().second;
+  }
+  if (whole.size() == 1) return of_word(whole.front().text, at, steps);
+  std::vector<std::pair<std::string, Tokens>> terms;
+  add_terms(whole, "+", terms);
+  std::int64_t offset = 0;
+  Tokens rest;
+  std::vector<Tokens> counted;
+  for (const auto& [sign, term] : terms) {
+    const auto number = integer_of(text_of(term));
+    if (!number && sign == "-") return std::nullopt;
+    if (number)
+      offset += sign == "-" ? -*number : *number;
+    else
+      counted.push_back(term);
+  }
+  if (counted.empty()) return Bound{{std::to_string(offset + 1)}, 0};
+  std::optional<Bound> bound;
+  if (counted.size() == 1)
+    bound = operands(counted.front(), "[*/%]").size() > 1 ? of_product(counted.front(), at, steps)
+            : terms.size() > 1                            ? of(counted.front(), at, steps)
+                                                          : std::nullopt;
+  // row * n + column, where column < n
+  for (std::size_t i = 0; i < counted.size() && counted.size() > 1 && !bound; ++i) {
+    bound = of_product(counted[i], at, steps);
+    Tokens others;
+    for (std::size_t other = 0; other < counted.size(); ++other) {
+      if (other == i) continue;
+      if (!others.empty()) others.push_back({Token::Kind::mark, "+"});
+      others.insert(others.end(), counted[other].begin(), counted[other].end());
+    }
+    const auto within = bound ? of(others, at, steps) : std::nullopt;
+    const bool fits = within && within->extents.size() < bound->extents.size() &&
+                      std::equal(within->extents.rbegin(), within->extents.rend(), bound->extents.rbegin());
+    if (!fits)
+      bound.reset();
+    else
+      bound->slack = within->slack;
+  }
+  if (!bound || offset > bound->slack) return std::nullopt;
+  bound->slack -= offset;
+  return bound;
+}
+
+std::set<std::string> IndexBounds::words_behind(const Tokens& tokens) const {
+  std::set<std::string> words;
+  std::vector<const Tokens*> open{&tokens};
+  while (!open.empty()) {
+    const Tokens& next = *open.back();
+    open.pop_back();
+    for (const Token& token : next) {
+      if (!token.is_word() || !words.insert(token.text).second) continue;
+      if (const auto made = definitions_.find(token.text); made != definitions_.end())
+        for (const auto& [at, expression] : made->second) open.push_back(&expression);
+    }
   }
   return words;
 }
 
-Origins origins_of(const Tokens& tokens, const Words& sizes, const Words& pointers) {
-  static const RE2 comparison("[<>]=?|[!=]=");
-  Origins origins{sizes, pointers, {}, {}};
-  for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
-    const bool constructed = tokens[i].is("(") && i > 1 && tokens[i - 2].is("int");
-    if (tokens[i - 1].is_word() && (constructed || is_assignment(tokens[i])))
-      origins.definitions[tokens[i - 1].text].merge(origins.words_of(expression_at(tokens, i + 1)));
+Tokens IndexBounds::resolved(Tokens expression) const {
+  for (int steps = 0; steps < 8 && expression.size() == 1; ++steps) {
+    const auto made = definitions_.find(expression.front().text);
+    if (made == definitions_.end() || made->second.size() != 1 || changed_.contains(made->first)) break;
+    expression = unwrapped(made->second.front().second);
   }
-  std::map<std::string, Words> limits;
-  for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
-    if (!RE2::FullMatch(tokens[i].text, comparison)) continue;
-    for (const int step : {-1, 1}) {
-      Words limit = origins.of(side_of(tokens, i, step));
-      std::erase_if(limit, [&](const std::string& word) { return !sizes.contains(word); });
-      if (limit.empty()) continue;
-      for (const std::string& name : side_of(tokens, i, -step)) limits[name].insert(limit.begin(), limit.end());
-    }
-  }
-  origins.limits = std::move(limits);
-  return origins;
+  if (expression.empty()) expression.emplace_back();
+  return expression;
 }
 
-/// Pointers, and the variables that are made of them: float* row = x + i * n is an alias of x.
-std::map<std::string, std::string> aliases_in(const Tokens& tokens, const Words& pointers) {
-  std::map<std::string, std::string> aliases;
-  for (const std::string& pointer : pointers) aliases[pointer] = pointer;
+bool IndexBounds::starts_at(const std::string& name, const std::string& word) const {
+  const auto made = definitions_.find(name);
+  return made != definitions_.end() && std::any_of(made->second.begin(), made->second.end(), [&](const auto& each) {
+           const auto has = [&](const char* text) {
+             return std::any_of(each.second.begin(), each.second.end(),
+                                [&](const Token& token) { return token.is(text); });
+           };
+           return has(word.c_str()) && !has("/") && !has("%");
+         });
+}
+
+std::vector<std::vector<std::string>> IndexBounds::limits_of(const std::string& place) const {
+  std::vector<std::vector<std::string>> found;
+  // What is made of it directly, before what is made of that.
+  std::set<std::string> made{place};
+  for (int step = 0; step <= 3 && found.empty(); ++step) {
+    for (const auto& [name, limits] : limits_)
+      for (const auto& [at, limit] : limits)
+        if (const Tokens side = tokens_of(name);
+            !integer_of(limit.extents.front()) &&
+            std::any_of(side.begin(), side.end(), [&](const Token& each) { return made.contains(each.text); }) &&
+            std::find(found.begin(), found.end(), limit.extents) == found.end())
+          found.push_back(limit.extents);
+    std::set<std::string> more = made;
+    for (const auto& [name, expressions] : definitions_)
+      for (const auto& [at, expression] : expressions)
+        if (std::any_of(expression.begin(), expression.end(),
+                        [&](const Token& each) { return made.contains(each.text); }))
+          more.insert(name);
+    made = std::move(more);
+  }
+  return found;
+}
+
+namespace {
+
+/// A pointer, and the index in it that a variable points to: float* row = x + i * n.
+struct Alias {
+  std::string pointer;
+  Tokens base;
+};
+
+/// Pointers, and the variables that are made of them.
+std::map<std::string, Alias> aliases_in(const Tokens& tokens, const Words& pointers) {
+  std::map<std::string, Alias> aliases;
+  for (const std::string& pointer : pointers) aliases[pointer] = {pointer, {}};
   for (std::size_t i = 2; i + 1 < tokens.size(); ++i) {
     if (!tokens[i].is_word() || !tokens[i + 1].is("=") || aliases.contains(tokens[i].text)) continue;
     if (!RE2::FullMatch(tokens[i - 1].text, "\\*|__restrict__|auto|const")) continue;
-    const Tokens value = expression_at(tokens, i + 2);
-    for (std::size_t at = 0; at < value.size(); ++at)
-      if (aliases.contains(value[at].text) && (!is_at(value, at + 1, "[") || (at > 0 && value[at - 1].is("&")))) {
-        aliases[tokens[i].text] = aliases[value[at].text];
-        break;
-      }
+    const Tokens value = unwrapped(expression_at(tokens, i + 2));
+    for (std::size_t at = 0; at < value.size(); ++at) {
+      const auto known = aliases.find(value[at].text);
+      if (known == aliases.end() || (is_at(value, at + 1, "[") && (at == 0 || !value[at - 1].is("&")))) continue;
+      Alias alias = known->second;
+      // Of another expression, such as a choice between two, the index is unknown.
+      const bool plain = at == 0 && (value.size() == 1 || value[1].is("+"));
+      const bool address = at == 1 && value[0].is("&") && closing(value, 2) + 1 == value.size();
+      Tokens more = plain ? part(value, 2, value.size()) : address ? part(value, 3, value.size() - 1) : value;
+      if (!alias.base.empty() && !more.empty()) more.push_back({Token::Kind::mark, "+"});
+      more.insert(more.end(), alias.base.begin(), alias.base.end());
+      alias.base = std::move(more);
+      aliases[tokens[i].text] = std::move(alias);
+      break;
+    }
   }
   return aliases;
 }
 
-/// Notes the use of a pointer at i, and returns the words of its index.
-Words note_use(const Tokens& tokens, std::size_t i, const Origins& origins, PointerUse& use) {
-  const bool dereferenced =
-      i > 1 && tokens[i - 1].is("*") && !tokens[i - 2].is_word() && !tokens[i - 2].is(")") && !tokens[i - 2].is("]");
+/// Notes the use of a pointer at i, and returns its index.
+Tokens note_use(const Tokens& tokens, std::size_t i, PointerUse& use) {
+  const std::size_t before = i > 0 && tokens[i - 1].is("(") ? i - 2 : i - 1;  // *(x + i)
+  const bool dereferenced = before > 0 && before < i && tokens[before].is("*") && !tokens[before - 1].is_word() &&
+                            !tokens[before - 1].is(")") && !tokens[before - 1].is("]");
   if (!is_at(tokens, i + 1, "[") && !dereferenced) {  // it is passed to a function, which may do anything with it
     use.passed = use.read = use.written = true;
-    return origins.words_of(expression_at(tokens, i));
+    return expression_at(tokens, i);
   }
-  const std::size_t end = is_at(tokens, i + 1, "[") ? closing(tokens, i + 1) : i;
+  const std::size_t end = is_at(tokens, i + 1, "[") ? closing(tokens, i + 1)
+                          : before + 1 < i          ? closing(tokens, i - 1)
+                                                    : i;
   const bool set = end + 1 < tokens.size() && is_assignment(tokens[end + 1]);
-  const bool changed = (set && !tokens[end + 1].is("=")) || is_at(tokens, end + 1, "+") ||
-                       is_at(tokens, end + 1, "++") || is_at(tokens, end + 1, "--") || is_at(tokens, i - 1, "&") ||
-                       is_at(tokens, i - 1, "++") || is_at(tokens, i - 1, "--");
+  const bool changed = (set && !tokens[end + 1].is("=")) || is_at(tokens, end + 1, "++") ||
+                       is_at(tokens, end + 1, "--") || is_at(tokens, i - 1, "&") || is_at(tokens, i - 1, "++") ||
+                       is_at(tokens, i - 1, "--");
   use.written = use.written || set || changed;
   use.read = use.read || !set || changed;
-  return origins.words_of(part(tokens, i + 2, end));
+  return part(tokens, i + 2, end);
 }
 
-void note_pointers(const Tokens& tokens, const Origins& origins, BodyUse& body) {
-  const std::map<std::string, std::string> aliases = aliases_in(tokens, origins.pointers);
-  std::map<std::string, Words> words;
+void note_pointers(const Tokens& tokens, const Words& pointers, BodyUse& body) {
+  const std::map<std::string, Alias> aliases = aliases_in(tokens, pointers);
   std::size_t defined_until = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const auto alias = aliases.find(tokens[i].text);
-    if (alias == aliases.end()) continue;
-    const auto& [name, pointer] = *alias;
-    if (name != pointer) words[pointer].insert(name);
-    if (name != pointer && is_at(tokens, i + 1, "=")) defined_until = i + 2 + expression_at(tokens, i + 2).size();
-    if (i >= defined_until) words[pointer].merge(note_use(tokens, i, origins, body.pointers[pointer]));
-  }
-  for (auto& [pointer, use] : body.pointers) {
-    use.only_first = (use.read || use.written) && !use.passed && words[pointer].empty();
-    for (const std::string& word : origins.of(words[pointer])) {
-      use.rows = use.rows || word == "*";
-      use.data = use.data || (origins.pointers.contains(word) && word != pointer);
-      if (origins.sizes.contains(word)) use.sizes.insert(word);
-      if (word.starts_with("blockIdx.")) use.blocks.insert(static_cast<std::size_t>(word.back() - 'x'));
+    const auto found = aliases.find(tokens[i].text);
+    if (found == aliases.end()) continue;
+    const auto& [name, alias] = *found;
+    if (name != alias.pointer && is_at(tokens, i + 1, "=")) defined_until = i + 2 + expression_at(tokens, i + 2).size();
+    if (i < defined_until) continue;
+    PointerUse& use = body.pointers[alias.pointer];
+    Tokens index = note_use(tokens, i, use);
+    if (index.empty()) index.push_back({Token::Kind::number, "0"});
+    if (!alias.base.empty()) {
+      index.push_back({Token::Kind::mark, "+"});
+      index.insert(index.end(), alias.base.begin(), alias.base.end());
     }
+    const Tokens data = body.indices->resolved(index);
+    if (const auto other = aliases.find(data.front().text);
+        other != aliases.end() && is_at(data, 1, "[") && closing(data, 1) + 1 == data.size())
+      use.indexed_by.insert(other->second.pointer);
+    for (const std::string& word : body.indices->words_behind(index))
+      if (const auto other = aliases.find(word); other != aliases.end() && other->second.pointer != alias.pointer)
+        use.data.insert(other->second.pointer);
+    use.indices.emplace_back(i, std::move(index));
   }
 }
 
@@ -217,33 +407,46 @@ std::vector<Tokens> tile_at(const Tokens& tokens, std::size_t i) {
   return tile;
 }
 
-void note_axis(const Tokens& tokens, const Origins& origins, const std::string& axis, AxisUse& use) {
+/// F in blockIdx.x * F + threadIdx.x, which is at i. More than one name: a tile, and the block may be smaller.
+std::optional<Tokens> threads_at(const Tokens& tokens, std::size_t i, const std::string& block) {
+  for (const int step : {-1, 1}) {
+    if (!is_at(tokens, i + static_cast<std::size_t>(step), "+")) continue;
+    const Tokens side = step > 0 ? expression_at(tokens, i + 2) : side_of(tokens, i - 1, -1);
+    const auto terms = operands(side, "[-+]");
+    const auto factors = operands(step > 0 ? terms.front().second : terms.back().second, "[*]");
+    Tokens threads;
+    bool is_block = false;
+    for (const auto& [mark, factor] : factors) {
+      if (std::any_of(factor.begin(), factor.end(), [&](const Token& each) { return each.is(block); })) {
+        is_block = true;
+        continue;
+      }
+      if (!threads.empty()) threads.push_back({Token::Kind::mark, "*"});
+      threads.insert(threads.end(), factor.begin(), factor.end());
+    }
+    if (is_block) return threads;
+  }
+  return std::nullopt;
+}
+
+void note_axis(const Tokens& tokens, const IndexBounds& indices, const std::string& axis, AxisUse& use) {
   const std::string block = "blockIdx." + axis, thread = "threadIdx." + axis;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     use.block_size = use.block_size || tokens[i].is("blockDim." + axis);
     if (tokens[i].is(thread)) {
       use.thread = true;
-      std::size_t factor = i - 2;  // the first one behind blockIdx or a bracket
-      while (is_at(tokens, factor - 1, "*") && is_at(tokens, factor - 3, "*")) factor -= 2;
-      const bool begins_block = is_at(tokens, factor - 1, "*") && is_at(tokens, i - 1, "+") && factor > 1 &&
-                                (tokens[factor - 2].is(")") || tokens[factor - 2].text.starts_with("blockIdx."));
-      if (begins_block) use.threads = {tokens[factor]};
+      if (const auto threads = threads_at(tokens, i, block)) use.threads.push_back(*threads);
     }
-    if (tokens[i].is("+=") && i > 0 && use.threads.empty()) {
-      const auto made = origins.definitions.find(tokens[i - 1].text);
-      const auto is_made_of = [&](const std::string& word) { return made->second.contains(word); };
-      if (made != origins.definitions.end() && is_made_of(thread) && !is_made_of(block) && !is_made_of("/") &&
-          !is_made_of("%"))
-        use.threads = expression_at(tokens, i + 1);
+    if (tokens[i].is("+=") && i > 0 && tokens[i - 1].is_word()) {
+      const auto words = indices.words_behind({tokens[i - 1]});
+      if (words.contains(thread) && !words.contains(block) && indices.starts_at(tokens[i - 1].text, thread))
+        use.strides.push_back(expression_at(tokens, i + 1));
     }
     if (!tokens[i].is(block)) continue;
     use.block = true;
     if (use.tile.empty()) use.tile = tile_at(tokens, i);
   }
-  // What is made of blockIdx itself, before what is made of that.
-  for (int steps = 0; steps <= 3; ++steps)
-    for (const auto& [name, limit] : origins.limits)
-      if (use.sizes.empty() && origins.is_made_of(name, block, steps)) use.sizes = limit;
+  use.limits = indices.limits_of(block);
 }
 
 std::string shared_type(const Tokens& tokens) {
@@ -262,13 +465,15 @@ std::string shared_type(const Tokens& tokens) {
 
 }  // namespace
 
-BodyUse body_use(const Tokens& body, const std::set<std::string>& sizes, const std::set<std::string>& pointers) {
+BodyUse body_use(const Tokens& body, const SpecExpressions& values, const std::set<std::string>& fixed,
+                 const std::set<std::string>& pointers) {
   const Tokens tokens = simplified(body);
-  const Origins origins = origins_of(tokens, sizes, pointers);
   BodyUse use;
+  use.indices.emplace(tokens, values, fixed);
   for (const std::string& pointer : pointers) use.pointers[pointer];
-  note_pointers(tokens, origins, use);
-  for (std::size_t axis = 0; axis < 3; ++axis) note_axis(tokens, origins, std::string(1, "xyz"[axis]), use.axes[axis]);
+  note_pointers(tokens, pointers, use);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    note_axis(tokens, *use.indices, std::string(1, "xyz"[axis]), use.axes[axis]);
   for (std::size_t i = 1; i + 2 < tokens.size(); ++i)
     if (tokens[i].is("+=") && tokens[i + 1].is_word() && (tokens[i + 2].is(")") || tokens[i + 2].is(";")))
       use.strides.insert(tokens[i + 1].text);
@@ -289,7 +494,9 @@ std::optional<std::string> SpecExpressions::text_of(const Tokens& tokens, int de
   if (tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size())
     return text_of(part(tokens, 1, tokens.size() - 1), depth);
   std::string text;
+  int open = 0;
   for (const Token& token : tokens) {
+    open += token.is("(") - token.is(")");
     std::optional<std::string> part_text;
     if (token.kind == Token::Kind::number) {
       if (const auto value = integer_of(token.text)) part_text = std::to_string(*value);
@@ -304,10 +511,10 @@ std::optional<std::string> SpecExpressions::text_of(const Tokens& tokens, int de
     } else if (token.is("(") || token.is(")")) {
       part_text = token.text;
     }
-    if (!part_text || text.size() > longest) return std::nullopt;
+    if (!part_text || open < 0 || text.size() > longest) return std::nullopt;
     text += *part_text;
   }
-  return text;
+  return open == 0 ? std::optional(text) : std::nullopt;
 }
 
 }  // namespace xtune::init

@@ -44,7 +44,9 @@ struct DraftArgument {
   Texts shape;  ///< of a buffer
   std::string role, kind;
   std::string value;  ///< of a scalar; not empty
-  std::string comment;
+  std::string fill;   ///< as TOML; empty: that of the type
+  // Where these come from: "guess: ...", "fill in: ...".
+  std::string shape_comment, role_comment, value_comment, fill_comment;
 };
 
 struct DraftStep {
@@ -77,21 +79,18 @@ struct Work {
   TypeNames types = source_types;
   SpecExpressions expressions = source_expressions;
   BodyUse use{};
-  Named sizes{};                                    ///< an integer argument, and its name in the spec
-  std::map<std::size_t, std::string> grid_sizes{};  ///< axis -> a size that only the launch has
+  Named sizes{};  ///< an integer argument, and its name in the spec
 };
 
 bool is_like(const std::string& name, const char* pattern) { return RE2::PartialMatch(name, pattern); }
 
 bool is_integer(DType type) { return is_like(to_string(type), "^[iu][0-9]"); }
 
-/// Integers that may be an extent of an argument. A distance between rows, a seed or an offset is not.
-bool is_size(const FunctionArgument& argument, const TypeNames& types) {
+/// Integers that may be an extent of an argument.
+bool may_be_size(const FunctionArgument& argument, const TypeNames& types) {
   const auto type = types.element_type(argument.type);
-  return argument.pointers == 0 && type && is_integer(type->type) && size_of(type->type) >= 4 && type->lanes == 1 &&
-         !argument.name.empty() && !is_like(argument.type, "Object_t") &&
-         !is_like(argument.name,
-                  "(?i)^ld.?$|stride|pitch|seed|flag|mode|offset|start|begin|raster|shift|mask|iter|step");
+  return argument.pointers == 0 && type && is_integer(type->type) && type->lanes == 1 && !argument.name.empty() &&
+         !is_like(argument.type, "Object_t");
 }
 
 /// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
@@ -247,19 +246,19 @@ void add_entry(Work& work, DraftStep& step) {
                   base::printable(shown, 80)));
 }
 
-/// The problem size of an integer argument: of all kernels that have it the same.
-std::string size_name(Work& work, const std::string& argument) {
-  for (const std::string& name : {argument, macro_case(argument)})
-    if (base::find_named(work.model.sizes, name) || given(work.request.sizes, name)) {
-      if (const std::string* const value = given(work.request.sizes, name);
-          value && !base::find_named(work.model.sizes, name))
-        work.model.sizes.push_back({name, *value, ""});
-      work.taken.insert(name);
-      return name;
-    }
-  const std::string name = unused_name(work, macro_case(argument), "_SIZE", false);
-  work.model.sizes.push_back({name, "", "guess: the argument " + argument});
-  return name;
+/// A size becomes part of the problem where an extent has it.
+void use_size(Work& work, const std::string& name, const std::string& comment) {
+  if (base::find_named(work.model.sizes, name)) return;
+  const std::string* const value = given(work.request.sizes, name);
+  work.model.sizes.push_back({name, value ? *value : "", value ? "" : comment});
+  work.taken.insert(name);
+}
+
+void use_sizes_in(Work& work, const Texts& extents) {
+  for (const std::string& extent : extents)
+    for (const Token& token : tokens_of(extent))
+      if (std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.second); }))
+        use_size(work, token.text, "guess: any value");
 }
 
 /// Refuses arguments that a spec cannot have, names the sizes, and reads the body.
@@ -268,33 +267,30 @@ void add_sizes(Work& work) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{}:{}: {} takes no arguments, and a spec needs one: its inputs and outputs are arguments",
                             work.request.source_path, work.kernel->line, work.kernel->name));
-  std::set<std::string> size_names, pointers;
+  std::set<std::string> fixed, pointers;
   for (const FunctionArgument& argument : work.kernel->arguments) {
     const auto type = work.types.element_type(argument.type);
     if (is_tensor_map(argument)) continue;
-    if (argument.pointers > 1 || argument.is_reference ||
-        (!type && (argument.pointers == 0 || argument.type == "void")) || (argument.pointers == 0 && type->lanes > 1))
+    const bool unknown = !type && !work.types.is_open(argument.type);
+    if (argument.pointers > 1 || argument.is_reference || (unknown && argument.pointers == 0) ||
+        argument.type == "void" || (argument.pointers == 0 && type && type->lanes > 1))
       refuse(work, argument);
     if (argument.pointers == 1) pointers.insert(argument.name);
-    if (!is_size(argument, work.types)) continue;
-    size_names.insert(argument.name);
-    work.sizes.emplace_back(argument.name, size_name(work, argument.name));
-    work.expressions.set(argument.name, work.sizes.back().second);
+    if (!may_be_size(argument, work.types)) continue;
+    std::string name = argument.name;  // as the source has it
+    while (!spec::reserved_meaning(name).empty() || base::find_named(work.model.parameters, name)) name += "_";
+    work.sizes.emplace_back(argument.name, name);
+    work.expressions.set(argument.name, name);
+    fixed.insert(name);
   }
   // Template arguments of the problem limit indices as arguments do.
   for (const TemplateParameter& parameter : work.kernel->templates)
-    if (base::find_named(work.model.sizes, parameter.name) && !parameter.is_type() &&
-        size_names.insert(parameter.name).second)
-      work.sizes.emplace_back(parameter.name, parameter.name);
-  work.use = body_use(work.kernel->body, size_names, pointers);
-}
-
-/// In the order of the arguments.
-Texts named_sizes(const Work& work, const std::set<std::string>& asked) {
-  Texts list;
-  for (const auto& [argument, name] : work.sizes)
-    if (asked.contains(argument)) list.push_back(name);
-  return list;
+    if (base::find_named(work.model.sizes, parameter.name) && !parameter.is_type()) fixed.insert(parameter.name);
+  for (const auto& [name, value] : work.request.sizes) fixed.insert(name);
+  work.use = body_use(work.kernel->body, work.expressions, fixed, pointers);
+  for (std::size_t i = 0; i < std::min<std::size_t>(work.request.grid.size(), 3); ++i)
+    if (given(work.request.sizes, work.request.grid[i]))
+      work.use.indices->set(std::string("blockIdx.") + axis_names[i], {work.request.grid[i]});
 }
 
 /// The first argument of __launch_bounds__, as one factor for each axis; empty: unknown.
@@ -309,12 +305,30 @@ Texts launch_bounds(const Work& work, std::size_t axes) {
   return factors.size() == axes ? factors : Texts();
 }
 
-/// The threads along an axis: what multiplies blockIdx before threadIdx is added, or a parameter where the kernel asks
-/// for blockDim; else "?".
+/// The text that all of these have in the spec.
+std::optional<std::string> common_text(const Work& work, const std::vector<Tokens>& expressions) {
+  std::optional<std::string> common;
+  for (const Tokens& expression : expressions) {
+    const auto text = work.expressions.text_of(expression);
+    if (!text || (common && *common != *text)) return std::nullopt;
+    common = text;
+  }
+  return common;
+}
+
+/// The threads along an axis: the stride of loops over threads, else what multiplies blockIdx before threadIdx is
+/// added, unless that is a tile of several elements for each thread; a parameter where the kernel asks for blockDim;
+/// else "?".
 std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   const AxisUse& axis = work.use.axes[i];
-  if (const auto threads = work.expressions.text_of(axis.threads)) return *threads;
-  if (!axis.block_size) return "?";
+  const auto threads = common_text(work, axis.strides.empty() ? axis.threads : axis.strides);
+  const auto is_word = [](const Token& token) { return token.is_word(); };
+  const auto is_size = [&](const Token& token) { return given(work.sizes, token.text) != nullptr; };
+  const Tokens words = threads ? tokens_of(*threads) : Tokens();
+  if (threads && std::none_of(words.begin(), words.end(), is_size) &&
+      std::count_if(words.begin(), words.end(), is_word) <= (axis.strides.empty() ? 1 : 3))
+    return *threads;
+  if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
   const std::string name =
       unused_name(work, axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS", "_PER_BLOCK", true);
   add_parameter(work, {name, "\"?\"", false, "", false});
@@ -351,35 +365,38 @@ void add_block(Work& work, DraftStep& step) {
   for (std::size_t i = 0; i < std::min<std::size_t>(axes, step.block.size()); ++i)
     if (step.block[i] != "?") work.expressions.set(std::string("blockDim.") + axis_names[i], step.block[i]);
   const bool open = std::find(step.block.begin(), step.block.end(), "?") != step.block.end();
-  if (axes > 0 && !given) step.block_comment = open ? "fill in: threads along x, y, z" : "guess";
+  if (axes > 0 && !given)
+    step.block_comment = open             ? "fill in: threads along x, y, z"
+                         : bounds.empty() ? "guess: from the index"
+                                          : "guess: from the launch bounds";
   const std::string threads = product(step.block);
   if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !integer_of(threads))
     work.model.constraints.push_back((threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
 }
 
 /// Blocks along an axis: the size that limits its index by what a block covers of it; else "?".
-std::string grid_extent(Work& work, std::size_t i, std::size_t axes) {
+std::string grid_extent(Work& work, std::size_t i) {
   const AxisUse& axis = work.use.axes[i];
   Texts factors;
-  const Texts limits = named_sizes(work, axis.sizes);
   for (const Tokens& factor : axis.tile) {
     // blockIdx.x * n begins a row.
-    const bool is_row = std::any_of(factor.begin(), factor.end(),
-                                    [&](const Token& token) { return !named_sizes(work, {token.text}).empty(); });
+    const bool is_row = std::any_of(factor.begin(), factor.end(), [&](const Token& token) {
+      return std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.first); });
+    });
     const auto text = work.expressions.text_of(factor);
-    if (!text || (is_row && !limits.empty())) return "?";
+    if (!text || (is_row && !axis.limits.empty())) return "?";
     if (!is_row) factors.push_back(*text);
   }
-  if (limits.empty() && factors.empty()) {
-    const std::string name = std::string("GRID_") + axis_capitals[i];
-    const bool is_given = given(work.request.sizes, name) != nullptr;
-    work.grid_sizes[i] = is_given ? name : unused_name(work, name, "_SIZE", false);
-    if (!is_given)
-      work.model.sizes.push_back({work.grid_sizes[i], "1024", std::string("guess: blocks along ") + axis_names[i]});
-    return work.grid_sizes[i];
+  if (axis.limits.empty() && factors.empty()) {
+    std::string name = std::string("GRID_") + axis_capitals[i];
+    if (!given(work.request.sizes, name)) name = unused_name(work, name, "_SIZE", false);
+    use_size(work, name, std::string("guess: any number of blocks along ") + axis_names[i]);
+    work.use.indices->set(std::string("blockIdx.") + axis_names[i], {name});
+    return name;
   }
-  if (limits.empty() || limits.size() > (axes > 1 ? 1 : 3)) return "?";
-  return factors.empty() ? product(limits) : fmt::format("ceildiv({}, {})", product(limits), product(factors));
+  if (axis.limits.size() != 1) return "?";
+  const std::string limit = product(axis.limits.front());
+  return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
 }
 
 void add_grid(Work& work, DraftStep& step) {
@@ -387,56 +404,91 @@ void add_grid(Work& work, DraftStep& step) {
   for (std::size_t i = 0; i < 3; ++i)
     if (work.use.axes[i].block) axes = i + 1;
   for (std::size_t i = 0; work.request.grid.empty() && i < axes; ++i)
-    step.grid.push_back(work.use.axes[i].block ? grid_extent(work, i, axes) : "1");
+    step.grid.push_back(work.use.axes[i].block ? grid_extent(work, i) : "1");
+  use_sizes_in(work, step.grid);
   if (!work.request.grid.empty()) {
     step.grid = work.request.grid;
     return;
   }
   const bool open = std::find(step.grid.begin(), step.grid.end(), "?") != step.grid.end();
-  step.grid_comment = open                                 ? "fill in: blocks along x, y, z, as in ceildiv(N, TILE)"
-                      : work.use.axes[0].block || axes > 1 ? "guess"
+  step.grid_comment = open                                 ? "fill in: blocks along x, y, z, as in ceildiv(n, TILE)"
+                      : work.use.axes[0].block || axes > 1 ? "guess: from the limits of what blockIdx counts"
                                                            : "";
 }
 
-void add_scalar(const Work& work, const FunctionArgument& argument, DType type, DraftArgument& drafted) {
+void add_scalar(Work& work, const FunctionArgument& argument, const std::optional<ElementType>& type,
+                DraftArgument& drafted) {
   drafted.kind = "scalar";
-  const auto own = std::find_if(work.sizes.begin(), work.sizes.end(),
-                                [&](const auto& each) { return each.first == argument.name && !each.first.empty(); });
-  if (own != work.sizes.end() || given(work.request.sizes, argument.name)) {
-    drafted.value = spec::toml_string(own != work.sizes.end() ? own->second : argument.name);
-  } else if (is_integer(type)) {
-    drafted.value = "\"?\"";
-    drafted.comment = "fill in: its value";
+  const std::string* const size = given(work.sizes, argument.name);
+  const std::string name = size ? *size : argument.name;
+  if (given(work.request.sizes, name)) use_size(work, name, "");
+  if (base::find_named(work.model.sizes, name)) {
+    drafted.value = spec::toml_string(name);
+  } else if (type && (type->type == DType::boolean || !is_integer(type->type))) {
+    drafted.value = type->type == DType::boolean ? "\"false\"" : "1.0";
+    drafted.value_comment = "guess: any value";
   } else {
-    drafted.value = type == DType::boolean ? "\"false\"" : is_like(argument.name, "(?i)^eps") ? "1e-5" : "1.0";
-    drafted.comment = "guess: its value";
+    drafted.value = "\"?\"";
+    drafted.value_comment = "fill in: no index shows what " + argument.name + " is";
   }
+}
+
+/// Extents that all indices of an argument stay below; nullopt: nothing proves them.
+std::optional<Texts> proven_shape(const Work& work, const PointerUse& use) {
+  std::int64_t elements = 0;
+  Texts shape;
+  if (use.passed || use.indices.empty()) return std::nullopt;
+  for (const auto& [at, index] : use.indices) {
+    const auto bound = work.use.indices->of(index, at);
+    if (!bound) return std::nullopt;
+    const auto number = bound->extents.size() == 1 ? integer_of(bound->extents.front()) : std::nullopt;
+    if (!number && !shape.empty() && shape != bound->extents) return std::nullopt;
+    if (!number) shape = bound->extents;
+    elements = std::max(elements, number.value_or(0));
+  }
+  return shape.empty() ? Texts{std::to_string(elements)} : shape;
 }
 
 void add_buffer(Work& work, const FunctionArgument& argument, const std::optional<ElementType>& type,
                 DraftArgument& drafted) {
   const PointerUse& use = work.use.pointers[argument.name];
-  Texts shape = named_sizes(work, use.sizes);
-  for (const std::size_t block : use.blocks)
-    if (const auto grid = work.grid_sizes.find(block); grid != work.grid_sizes.end())
-      shape.insert(shape.begin(), grid->second);
-  if (shape.size() == 1 && use.rows) shape.push_back(shape.front());  // rows as long as there are rows
-  if (shape.empty() && use.only_first) shape = {"1"};
-  const bool sure = !shape.empty() && shape.size() <= 3 && !use.data;
-  if (!sure) shape = {"?"};
-  if (type && type->lanes > 1) shape.push_back(std::to_string(type->lanes));
-  if (!type) shape.emplace_back("?");
-  drafted.shape = shape;
-  drafted.role = argument.is_const ? "in" : use.written && !use.read && sure ? "out" : "inout";
-  drafted.comment = sure ? "guess: its shape" : "fill in: its shape";
-  if (!type) drafted.comment = "fill in: its elements, and the bytes of a " + argument.type;
-  if (!argument.is_const) drafted.comment += "; guess: its role";
-  if (use.data)
-    drafted.comment += "; other arguments hold its index: fill them with its range, { integers = [0, ...] }";
   const auto asked = work.request.shapes.find(argument.name);
-  if (asked == work.request.shapes.end()) return;
-  drafted.shape = asked->second;
-  drafted.comment = argument.is_const ? "" : "guess: its role";
+  const auto proven = proven_shape(work, use);
+  drafted.shape = asked != work.request.shapes.end() ? asked->second : proven.value_or(Texts{"?"});
+  if (asked == work.request.shapes.end()) {
+    const std::string index =
+        use.indices.empty() ? "" : fmt::format("{}[{}]", argument.name, text_of(use.indices.front().second));
+    use_sizes_in(work, drafted.shape);
+    drafted.shape_comment = proven ? "guess: from " + index.substr(0, 60) : "fill in: its indices show no extent";
+    if (type && type->lanes > 1) drafted.shape.push_back(std::to_string(type->lanes));
+    if (!type && !work.types.is_open(argument.type)) {
+      drafted.shape.emplace_back("?");
+      drafted.shape_comment = "fill in: its elements, and the bytes of a " + argument.type;
+    }
+  }
+  drafted.role = argument.is_const ? "in" : use.written && !use.read && proven ? "out" : "inout";
+  if (!argument.is_const)
+    drafted.role_comment = use.passed                             ? "guess: a function gets it"
+                           : !use.written                         ? "guess: it is read, and is not const"
+                           : drafted.role == "inout" && !use.read ? "guess: a part of it may keep its contents"
+                           : drafted.role == "inout"              ? "guess: it is read and written"
+                                                                  : "guess: it is only written";
+}
+
+/// What holds an index of another argument is filled with indices of it.
+void add_fills(Work& work) {
+  for (const auto& [name, use] : work.use.pointers)
+    for (const std::string& source : use.data) {
+      DraftArgument* const index = base::find_named(work.model.arguments, source);
+      if (!index || index->role != "in" || !index->fill.empty()) continue;
+      if (use.indexed_by.contains(source) && is_like(index->dtype, "^[iu](?:32|64)"))
+        index->fill = fmt::format("{{ integers = [0, {}] }}", spec::toml_string(name));
+      else
+        index->fill = "\"auto\"";
+      index->fill_comment = index->fill.starts_with('{')
+                                ? fmt::format("guess: {} has them as indices", name)
+                                : fmt::format("guess: small numbers; indices of {} come from it", name);
+    }
 }
 
 /// An argument of the same name, type and kind is the same in all kernels: what one reads and another writes is both.
@@ -454,29 +506,30 @@ void add_argument(Work& work, DraftStep& step, DraftArgument drafted) {
     if (known->role == "in" && drafted.role != "in") known->role = "inout";
     if (known->shape.size() == 1 && known->shape.front() == "?") {
       known->shape = drafted.shape;
-      known->comment = drafted.comment;
+      known->shape_comment = drafted.shape_comment;
     }
     return;
   }
 }
 
 void add_arguments(Work& work, DraftStep& step) {
-  for (const FunctionArgument& argument : work.kernel->arguments) {
-    DraftArgument drafted;
-    drafted.name = argument.name;
-    const auto type = work.types.element_type(argument.type);
-    drafted.dtype = type ? to_string(type->type) : "u8";
-    if (is_tensor_map(argument)) {
-      drafted.kind = "tensor_map";
-      drafted.dtype.clear();
-      drafted.comment = "fill in: of, an argument behind these, and box; [kernel] args lists what the kernel takes";
-    } else if (argument.pointers == 0) {
-      add_scalar(work, argument, type->type, drafted);
-    } else {
-      add_buffer(work, argument, type, drafted);
+  std::vector<DraftArgument> drafted;
+  // Buffers first: their extents show which integers are sizes.
+  for (const bool scalars : {false, true})
+    for (std::size_t i = 0; i < work.kernel->arguments.size(); ++i) {
+      const FunctionArgument& argument = work.kernel->arguments[i];
+      const auto type = work.types.element_type(argument.type);
+      drafted.resize(work.kernel->arguments.size());
+      DraftArgument& own = drafted[i];
+      own.name = argument.name;
+      own.dtype = type ? to_string(type->type) : work.types.is_open(argument.type) ? "?" : "u8";
+      if (is_tensor_map(argument))
+        own.kind = "tensor_map";
+      else if (scalars == (argument.pointers == 0))
+        scalars ? add_scalar(work, argument, type, own) : add_buffer(work, argument, type, own);
     }
-    add_argument(work, step, std::move(drafted));
-  }
+  for (DraftArgument& each : drafted) add_argument(work, step, std::move(each));
+  add_fills(work);
 }
 
 /// Without a name; nullopt: its type or its extents are not those of a spec.
@@ -494,7 +547,7 @@ std::optional<DraftArgument> drafted_constant(const Work& work, const ConstantVa
   drafted.kind = "constant";
   drafted.dtype = to_string(type->type);
   drafted.role = "in";
-  drafted.comment = "guess: its contents are random";
+  drafted.shape_comment = "guess: from its declaration; its contents are random";
   return drafted;
 }
 
@@ -520,7 +573,6 @@ void add_kernel(Work& work, const KernelFunction& kernel) {
   work.types = work.source_types;
   work.expressions = work.source_expressions;
   work.sizes.clear();
-  work.grid_sizes.clear();
   DraftStep step;
   add_entry(work, step);
   add_sizes(work);
@@ -536,15 +588,26 @@ void add_kernel(Work& work, const KernelFunction& kernel) {
   work.model.steps.push_back(std::move(step));
 }
 
-/// Sizes without a value: smaller ones where there are several, or one twice, which multiply.
+/// Sizes without a value: smaller ones where there are several, or one twice, which multiply, or on an axis with a
+/// lower limit.
 void give_values(DraftModel& model) {
-  const auto is_square = [](const DraftArgument& each) {
-    return each.shape.size() == 2 && each.shape[0] == each.shape[1];
-  };
-  std::size_t open = std::any_of(model.arguments.begin(), model.arguments.end(), is_square) ? 1 : 0;
-  for (const DraftSize& size : model.sizes) open += size.value.empty() || size.name.starts_with("GRID_");
+  const bool is_flat =
+      std::all_of(model.arguments.begin(), model.arguments.end(),
+                  [](const DraftArgument& each) { return each.shape.size() < 2 || integer_of(each.shape.back()); }) &&
+      std::all_of(model.steps.begin(), model.steps.end(), [](const DraftStep& each) {
+        return each.grid.size() == 1 && each.grid.front().find('*') == std::string::npos;
+      });
+  std::size_t open = 0;
+  for (const DraftSize& size : model.sizes) open += size.value.empty();
   for (DraftSize& size : model.sizes)
-    if (size.value.empty()) size.value = open == 1 ? "1048576" : open == 2 ? "1024" : open == 3 ? "256" : "64";
+    if (size.value.empty())
+      size.value = open == 1 && is_flat ? "1048576" : open <= 2 ? "1024" : open == 3 ? "256" : "64";
+}
+
+void use_given(Work& work, const Texts& expressions) {
+  for (const std::string& expression : expressions)
+    for (const Token& token : tokens_of(expression))
+      if (given(work.request.sizes, token.text)) use_size(work, token.text, "");
 }
 
 DraftModel drafted_model(Work work, const std::vector<const KernelFunction*>& kernels) {
@@ -557,8 +620,10 @@ DraftModel drafted_model(Work work, const std::vector<const KernelFunction*>& ke
     work.kernel = kernel;
     add_constants(work);
   }
-  for (const auto& [name, value] : work.request.sizes)
-    if (!base::find_named(work.model.sizes, name)) work.model.sizes.push_back({name, value, ""});
+  // Names that only the user's own expressions have.
+  for (const std::vector<std::string>* texts : {&work.request.grid, &work.request.block, &work.request.constraints})
+    use_given(work, *texts);
+  for (const auto& [argument, shape] : work.request.shapes) use_given(work, shape);
   work.model.constraints.insert(work.model.constraints.end(), work.request.constraints.begin(),
                                 work.request.constraints.end());
   give_values(work.model);
@@ -569,106 +634,108 @@ DraftModel drafted_model(Work work, const std::vector<const KernelFunction*>& ke
   return std::move(work.model);
 }
 
-std::string with_comment(const std::string& line, const std::string& comment) {
-  return comment.empty() ? line + "\n" : fmt::format("{}  # {}\n", line, comment);
-}
-
 std::string list_text(const Texts& texts) {
   Texts quoted;
   for (const std::string& text : texts) quoted.push_back(spec::toml_string(text));
   return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
 
-std::string parameter_text(const DraftParameter& parameter) {
-  std::string line = parameter.commented_out ? "# " : "";
-  line += parameter.name + " = ";
-  const bool table = parameter.values.starts_with('{');
-  line += parameter.compile_time ? parameter.values
-          : table                ? parameter.values.substr(0, parameter.values.rfind('}')) + ", compile_time = false }"
-                                 : fmt::format("{{ values = {}, compile_time = false }}", parameter.values);
-  return with_comment(line, parameter.comment);
-}
+/// Lines of the spec. Those with a "?", and those with a guess, are listed as well.
+class DraftWriter {
+ public:
+  DraftWriter(const DraftModel& model, const DraftRequest& request, Draft& draft)
+      : model_(model), request_(request), draft_(draft) {}
 
-std::string space_text(const DraftModel& model) {
-  std::string text;
-  if (!model.constraints.empty()) text += "\n[space]\nconstraints = " + list_text(model.constraints) + "\n";
-  text += "\n[space.params]\n";
-  for (const DraftParameter& parameter : model.parameters) text += parameter_text(parameter);
-  return text;
-}
-
-std::string launch_text(const DraftStep& step) {
-  std::string text = with_comment("grid = " + list_text(step.grid), step.grid_comment) +
-                     with_comment("block = " + list_text(step.block), step.block_comment);
-  if (!step.shared.empty())
-    text += with_comment("shared = " + spec::toml_string(step.shared), step.shared == "?" ? "fill in: bytes" : "guess");
-  return text;
-}
-
-std::string steps_text(const DraftModel& model) {
-  if (model.steps.size() == 1) return "\n[launch]\n" + launch_text(model.steps.front());
-  std::string text;
-  for (const DraftStep& step : model.steps)
-    text += "\n[[steps]]\nentry = " + spec::toml_string(step.entry) + "\n" + launch_text(step) +
-            "args = " + list_text(step.args) + "\n";
-  return text;
-}
-
-std::string argument_text(const DraftArgument& argument) {
-  std::string text = "\n[[args]]\n";
-  text += with_comment("name = " + spec::toml_string(argument.name), argument.comment);
-  if (!argument.kind.empty()) text += "kind = " + spec::toml_string(argument.kind) + "\n";
-  if (argument.kind == "tensor_map") return text + "of = \"?\"\nbox = [\"?\"]\n";
-  text += "dtype = " + spec::toml_string(argument.dtype) + "\n";
-  if (!argument.value.empty()) return text + "value = " + argument.value + "\n";
-  text += "shape = " + list_text(argument.shape) + "\n";
-  if (argument.role != "in") text += "role = " + spec::toml_string(argument.role) + "\n";
-  return text;
-}
-
-/// The kernel judges itself until the user has something better.
-std::string validate_text(const DraftModel& model) {
-  const auto is_output = [](const DraftArgument& argument) {
-    return argument.role == "out" || argument.role == "inout";
-  };
-  if (std::none_of(model.arguments.begin(), model.arguments.end(), is_output)) return "";
-  Texts values;
-  bool open = model.steps.size() > 1;
-  for (const DraftParameter& parameter : model.parameters) {
-    std::string first;
-    open = open || (!parameter.commented_out && parameter.values == "\"?\"");
-    constexpr const char* first_value = R"((?:\[|min =)\s*("[^"]*"|[^,\]}"\s]+))";
-    if (parameter.commented_out || !RE2::PartialMatch(parameter.values, first_value, &first)) continue;
-    values.push_back(parameter.name + " = " + first);
+  void run() {
+    draft_.text = fmt::format("[kernel]\nname = {}\nsource = {}\n", spec::toml_string(model_.kernel),
+                              spec::toml_string(request_.source_path));
+    if (model_.steps.size() == 1) line("entry = " + spec::toml_string(model_.steps.front().entry));
+    for (const std::string& note : model_.notes) line("# " + note);
+    if (!model_.sizes.empty()) line("\n[problem]");
+    for (const DraftSize& size : model_.sizes) line(size.name + " = " + size.value, size.comment);
+    if (!model_.constraints.empty()) line("\n[space]\nconstraints = " + list_text(model_.constraints));
+    line("\n[space.params]");
+    for (const DraftParameter& each : model_.parameters) parameter(each);
+    for (const DraftStep& each : model_.steps) step(each);
+    for (const DraftArgument& each : model_.arguments) argument(each);
+    validate();
   }
-  const std::string simple =
-      "# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(N, 256)\"], block = [256] }\n";
-  if (values.empty() || open)
-    return "\n# Nothing validates the results yet. A simple kernel with the same arguments can:\n# [validate]\n" +
-           simple;
-  return "\n[validate]\n# A simple kernel with the same arguments finds more mistakes:\n" + simple +
-         with_comment(fmt::format("reference = {{ config = {{ {} }} }}", fmt::join(values, ", ")),
-                      "guess: the kernel is right there");
-}
 
-/// As TOML. Comments stand behind what they speak of, so that a line can be taken over or changed by itself.
-std::string draft_text(const DraftModel& model, const DraftRequest& request) {
-  std::string text = fmt::format(
-      "# A draft that `xtune init` made from {}. Fill in each \"?\"; look at lines with \"guess\". Then:\n"
-      "#   xtune check {}\n#   xtune run {}\n\n[kernel]\nname = {}\nsource = {}\n",
-      request.source_path, request.spec_path, request.spec_path, spec::toml_string(model.kernel),
-      spec::toml_string(request.source_path));
-  if (model.steps.size() == 1) text += "entry = " + spec::toml_string(model.steps.front().entry) + "\n";
-  for (const std::string& note : model.notes) text += "# " + note + "\n";
-  if (!model.sizes.empty()) text += "\n[problem]\n";
-  for (const DraftSize& size : model.sizes) text += with_comment(size.name + " = " + size.value, size.comment);
-  text += space_text(model);
-  text += steps_text(model);
-  for (const DraftArgument& argument : model.arguments) text += argument_text(argument);
-  text += validate_text(model);
-  text += "\n# Shown beside the time:\n# [metrics]\n# GB_per_s = \"2 * 4 * N / time_s / 1e9\"\n";
-  return text;
-}
+ private:
+  void line(const std::string& text, const std::string& comment = {}) {
+    draft_.text += text + (comment.empty() ? "" : "  # " + comment) + "\n";
+    const bool blank = text.find("\"?\"") != std::string::npos && !text.starts_with('#');
+    if (!blank && !comment.starts_with("guess") && !text.starts_with("# guess")) return;
+    (blank ? draft_.blanks : draft_.guesses)
+        .push_back({argument_, text, comment, base::split_lines(draft_.text).size()});
+  }
+
+  void parameter(const DraftParameter& each) {
+    const bool table = each.values.starts_with('{');
+    line((each.commented_out ? "# " : "") + each.name + " = " +
+             (each.compile_time ? each.values
+              : table           ? each.values.substr(0, each.values.rfind('}')) + ", compile_time = false }"
+                                : fmt::format("{{ values = {}, compile_time = false }}", each.values)),
+         each.comment);
+  }
+
+  void step(const DraftStep& each) {
+    const bool single = model_.steps.size() == 1;
+    line(single ? "\n[launch]" : "\n[[steps]]\nentry = " + spec::toml_string(each.entry));
+    line("grid = " + list_text(each.grid), each.grid_comment);
+    line("block = " + list_text(each.block), each.block_comment);
+    if (!each.shared.empty())
+      line("shared = " + spec::toml_string(each.shared),
+           each.shared == "?" ? "fill in: bytes" : "guess: an element for each thread");
+    if (!single) line("args = " + list_text(each.args));
+  }
+
+  void argument(const DraftArgument& each) {
+    line("\n[[args]]\nname = " + spec::toml_string(each.name));
+    argument_ = each.name;
+    if (!each.kind.empty()) line("kind = " + spec::toml_string(each.kind));
+    if (each.kind == "tensor_map") {
+      line("of = \"?\"", "fill in: an argument behind these; [kernel] args lists what the kernel takes");
+      line("box = [\"?\"]", "fill in: extents of what is copied");
+    } else {
+      line("dtype = " + spec::toml_string(each.dtype),
+           each.dtype == "?" ? "fill in: its type, which the source leaves open" : "");
+      if (!each.value.empty()) line("value = " + each.value, each.value_comment);
+      if (each.value.empty()) line("shape = " + list_text(each.shape), each.shape_comment);
+      if (each.value.empty() && each.role != "in") line("role = " + spec::toml_string(each.role), each.role_comment);
+      if (!each.fill.empty()) line("fill = " + each.fill, each.fill_comment);
+    }
+    argument_.clear();
+  }
+
+  /// The kernel judges itself until the user has something better.
+  void validate() {
+    Texts values;
+    bool open = model_.steps.size() > 1;
+    for (const DraftParameter& parameter : model_.parameters) {
+      std::string first;
+      open = open || (!parameter.commented_out && parameter.values == "\"?\"");
+      constexpr const char* first_value = R"((?:\[|min =)\s*("[^"]*"|[^,\]}"\s]+))";
+      if (!parameter.commented_out && RE2::PartialMatch(parameter.values, first_value, &first))
+        values.push_back(parameter.name + " = " + first);
+    }
+    if (std::none_of(model_.arguments.begin(), model_.arguments.end(),
+                     [](const DraftArgument& each) { return each.role == "out" || each.role == "inout"; }))
+      return;
+    const bool judges = !values.empty() && !open;
+    line(judges ? "\n[validate]\n# A simple kernel with the same arguments finds more mistakes:"
+                : "\n# Nothing validates the results yet. A simple kernel with the same arguments can:\n# [validate]");
+    line("# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(n, 256)\"], block = [256] }");
+    if (judges)
+      line(fmt::format("reference = {{ config = {{ {} }} }}", fmt::join(values, ", ")),
+           "guess: the kernel is right there");
+  }
+
+  const DraftModel& model_;
+  const DraftRequest& request_;
+  Draft& draft_;
+  std::string argument_;  ///< the one at hand
+};
 
 std::string list_of(const std::vector<KernelFunction>& kernels) {
   Texts names;
@@ -726,17 +793,14 @@ Draft draft_spec(const DraftRequest& request) {
   const TypeNames types(all);
   const SourceNames names = source_names(source, headers, types, kernels);
   const DraftModel model = drafted_model({request, names, types}, chosen);
-  Draft draft{draft_text(model, request), model.kernel, model.steps.front().entry, {}, {}, {}};
+  Draft draft;
+  draft.kernel = model.kernel;
+  draft.entry = model.steps.front().entry;
   for (const DraftParameter& parameter : model.parameters)
     if (!parameter.commented_out) draft.parameters.push_back(parameter.name);
-  std::string argument;
-  for (const std::string_view line : base::split_lines(draft.text)) {
-    RE2::PartialMatch(line, "^name = \"(\\w+)\"", &argument);
-    if (line.find("guess: ") != std::string_view::npos || line.ends_with("# guess")) draft.guesses.emplace_back(line);
-    if (line.starts_with('#') || line.find("\"?\"") == std::string_view::npos) continue;
-    const bool of_argument = RE2::PartialMatch(line, "^(?:shape|value|of|box) = ");
-    draft.blanks.push_back((of_argument ? argument + ": " : "") + std::string(line));
-  }
+  for (const DraftSize& size : model.sizes) draft.sizes.push_back(size.name);
+  for (const DraftArgument& argument : model.arguments) draft.arguments.push_back(argument.name);
+  DraftWriter(model, request, draft).run();
   return draft;
 }
 

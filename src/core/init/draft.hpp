@@ -15,7 +15,6 @@ struct DraftRequest {
   std::string source;                ///< the text
   std::vector<std::string> headers;  ///< texts of the user's headers that it includes
   std::string source_path;           ///< as the spec names it, and errors do
-  std::string spec_path;             ///< as comments name it
   std::vector<std::string> entries;  ///< several are steps; empty: the only kernel
 
   // What the user says, in the place of what the source shows.
@@ -25,12 +24,22 @@ struct DraftRequest {
   std::map<std::string, std::vector<std::string>> shapes{};  ///< by argument
 };
 
+/// A line that the author has to look at.
+struct DraftLine {
+  std::string argument;  ///< that it is about; empty: none
+  std::string text;      ///< without the comment
+  std::string why;       ///< the comment
+  std::size_t line = 0;  ///< from 1
+  /// "x: shape = ["n"]"
+  std::string shown() const { return (argument.empty() ? "" : argument + ": ") + text; }
+};
+
 struct Draft {
-  std::string text;  ///< TOML with comments
-  std::string kernel, entry;
-  std::vector<std::string> parameters;
-  std::vector<std::string> guesses;  ///< lines that the author has to check
-  std::vector<std::string> blanks;   ///< lines with a "?", which the author has to fill in
+  std::string text{};  ///< TOML with comments
+  std::string kernel{}, entry{};
+  std::vector<std::string> parameters{}, sizes{}, arguments{};  ///< their names
+  std::vector<DraftLine> guesses{};
+  std::vector<DraftLine> blanks{};  ///< lines with a "?", which the author has to fill in
 };
 
 /// Throws Error(invalid_argument), at its line in the source: there is no kernel of that name or no kernel at all,

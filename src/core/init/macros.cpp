@@ -20,7 +20,7 @@ bool is_macro_like(const std::string& word) {
 /// Names that the C library, the compilers or well-known headers define.
 bool is_foreign(const std::string& word) {
   static const RE2 known(
-      "NULL|NAN|INFINITY|HUGE_VAL|EOF|NDEBUG|RAND_MAX|BUFSIZ|(?:CUDA|HIP).*|"
+      "warpSize|NULL|NAN|INFINITY|HUGE_VAL|EOF|NDEBUG|RAND_MAX|BUFSIZ|(?:CUDA|HIP).*|"
       "(?:L?DBL|FLT|U?INT(?:8|16|32|64)?|U?L?LONG|U?SHRT|[SU]?CHAR|SIZE|PTRDIFF|M|CUB|THRUST|EXIT|NV)_.*");
   return RE2::FullMatch(word, known);
 }
@@ -29,6 +29,16 @@ bool is_foreign(const std::string& word) {
 bool precedes_value(const std::string& word) {
   static const RE2 known("return|case|else|throw|and|or|not|co_return|new|unroll");
   return RE2::FullMatch(word, known);
+}
+
+/// Whether only a constant can be at i: an extent of an array, or what multiplies blockIdx, as a rule. A pragma has
+/// one behind its own words.
+bool is_constant_at(const Tokens& tokens, std::size_t i, bool in_pragma) {
+  const auto is = [&](std::size_t at, const char* text) { return at < tokens.size() && tokens[at].is(text); };
+  if (in_pragma) return is(i - 1, "unroll") || (is(i - 1, "(") && is(i - 2, "unroll"));
+  const bool extent = is(i - 1, "[") && i > 2 && tokens[i - 2].is_word() && tokens[i - 3].is_word();
+  return (extent && !precedes_value(tokens[i - 3].text)) || (is(i - 1, "*") && is(i - 4, "blockIdx")) ||
+         (is(i + 1, "*") && is(i + 2, "blockIdx"));
 }
 
 class NameReader {
@@ -100,14 +110,15 @@ class NameReader {
       const bool first = defined_.insert(name).second;
       if (called || body.empty()) continue;
       if (first) found_.expressions[name] = body;
-      const bool number = body.size() == 1 && body.front().kind == Token::Kind::number;
+      const Tokens bare = body.size() == 3 && body.front().is("(") ? part(body, 1, 2) : body;
+      const bool number = bare.size() == 1 && bare.front().kind == Token::Kind::number;
       if (!own || !first || !number) continue;
       std::string asked;
       const bool guarded =
           RE2::FullMatch(directive.guard, R"((?:ifndef|if (?:!|not ) *defined) *\(? *(\w+) *\)?)", &asked) &&
           asked == name;
       if (!guarded && directive.conditional) continue;
-      found_.macros.push_back({name, guarded ? OpenMacro::Kind::defaulted : OpenMacro::Kind::fixed, body.front().text,
+      found_.macros.push_back({name, guarded ? OpenMacro::Kind::defaulted : OpenMacro::Kind::fixed, bare.front().text,
                                directive.line, false});
     }
   }
@@ -122,11 +133,22 @@ class NameReader {
       const bool pointer =
           (before.is("*") || before.is("&")) && i > 1 && tokens[i - 2].is_word() &&
           (types_.element_type(tokens[i - 2].text) || tokens[i - 2].is("const") || tokens[i - 2].is("void"));
-      if ((before.is_word() && !precedes_value(before.text)) || listed || pointer) declared_.insert(tokens[i].text);
+      if ((before.is_word() && !precedes_value(before.text)) || listed || pointer) declare_list(tokens, i);
       if ((before.is_word() || listed) && next_is("=") && !precedes_value(before.text)) remember_constant(tokens, i);
     }
     for (std::size_t i = 0; i < tokens.size(); ++i)
       if (tokens[i].is("enum")) declare_enumerators(tokens, i);
+  }
+
+  /// The name at i, and those that follow it in int a = 1, *b, c;
+  void declare_list(const Tokens& tokens, std::size_t i) {
+    declared_.insert(tokens[i].text);
+    int depth = 0;
+    for (; i < tokens.size() && depth >= 0 && !tokens[i].is(";"); ++i) {
+      depth += RE2::FullMatch(tokens[i].text, "[({\\[]") - RE2::FullMatch(tokens[i].text, "[)}\\]]");
+      const std::size_t name = i + 1 + (i + 1 < tokens.size() && tokens[i + 1].is("*"));
+      if (depth == 0 && tokens[i].is(",") && name < tokens.size()) declared_.insert(tokens[name].text);
+    }
   }
 
   void remember_constant(const Tokens& tokens, std::size_t name) {
@@ -157,10 +179,12 @@ class NameReader {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
       const bool known = defined_.contains(token.text);
-      if (!token.is_word() || !(known || is_macro_like(token.text)) || is_foreign(token.text)) continue;
+      if (!token.is_word() || is_foreign(token.text)) continue;
+      if (!known && !is_macro_like(token.text) && !is_constant_at(tokens, i, line > 0 && !conditions)) continue;
       const auto before_is = [&](std::string_view text) { return i > 0 && tokens[i - 1].is(text); };
       const auto next_is = [&](std::string_view text) { return i + 1 < tokens.size() && tokens[i + 1].is(text); };
       if (before_is("::") || before_is(".") || before_is("->") || before_is("defined") || next_is("::")) continue;
+      if (!known && next_is(".")) continue;
       if (conditions && i > 1 && before_is("(") && tokens[i - 2].is("defined")) continue;
       if (!known && (next_is("(") || declared_.contains(token.text))) continue;
       used_.insert(token.text);

@@ -41,9 +41,9 @@ struct SourceNames {
   std::vector<ConstantVariable> constants;    ///< of the source itself
 };
 
-/// Names of capital letters that code for the device uses as values and that neither the source nor a header declares,
-/// and its macros whose definition is a number. Macros with arguments, those of the C library and of CUDA and HIP are
-/// none.
+/// Names that code for the device uses as values and that neither the source nor a header declares: those of capital
+/// letters, and others where only a constant can be; and its macros whose definition is a number. Macros with
+/// arguments, those of the C library and of CUDA and HIP are none.
 SourceNames source_names(const TokenizedSource& source, const std::vector<TokenizedSource>& headers,
                          const TypeNames& types, const std::vector<KernelFunction>& kernels);
 

@@ -448,12 +448,25 @@ TypeNames::TypeNames(const TokenizedSource& source) {
   const auto until_end = [&](std::size_t i) {
     Tokens type;
     for (; i < tokens.size() && !tokens[i].is(";"); ++i)
-      if (!tokens[i].is("const") && !tokens[i].is("typename")) type.push_back(tokens[i]);
+      if (tokens[i].is("{"))
+        i = std::min(closing(tokens, i), tokens.size() - 1);
+      else if (tokens[i].is("enum"))
+        type.push_back({Token::Kind::word, "int"});
+      else if (!tokens[i].is("const") && !tokens[i].is("typename"))
+        type.push_back(tokens[i]);
     return type;
   };
   for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
     if (tokens[i].is("using") && tokens[i + 1].is_word() && tokens[i + 2].is("="))
       add(tokens[i + 1].text, text_of(until_end(i + 3)));
+    if (tokens[i].is("enum") || tokens[i].is("struct") || tokens[i].is("class") || tokens[i].is("union")) {
+      std::size_t name = i + 1;
+      while (tokens[name].is("class") || tokens[name].is("struct") || tokens[name].text.starts_with("__")) ++name;
+      const bool sized = tokens[name].is_word() && name + 2 < tokens.size() && tokens[name + 1].is(":");
+      const bool opens = name + 1 < tokens.size() && (tokens[name + 1].is("{") || sized || tokens[name + 1].is(";"));
+      if (tokens[name].is_word() && opens && (i == 0 || !tokens[i - 1].is("enum")))
+        add(tokens[name].text, !tokens[i].is("enum") ? "struct" : sized ? tokens[name + 2].text : "int");
+    }
     if (!tokens[i].is("typedef")) continue;
     Tokens type = until_end(i + 1);
     if (type.size() < 2 || !type.back().is_word()) continue;
@@ -473,6 +486,12 @@ TypeNames::TypeNames(const TokenizedSource& source) {
 void TypeNames::add(const std::string& name, const std::string& type) {
   const auto [known, is_new] = names_.try_emplace(name, type);
   if (!is_new && known->second != type) known->second.clear();
+}
+
+bool TypeNames::is_open(const std::string& type) const {
+  const auto known = names_.find(type);
+  return RE2::FullMatch(type, "\\w+") && type != "void" && !element_type(type) &&
+         (known == names_.end() || known->second.empty());
 }
 
 std::optional<ElementType> TypeNames::element_type(const std::string& type) const {

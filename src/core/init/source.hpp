@@ -92,14 +92,16 @@ struct ElementType {
   int lanes = 1;
 };
 
-/// The names that a source gives to types: using, typedef, and macros whose bodies are types. A name with two meanings,
-/// as in the branches of #if, has none.
+/// The names that a source gives to types: using, typedef, enum, struct, and macros whose bodies are types. A name with
+/// two meanings, as in the branches of #if, has none.
 class TypeNames {
  public:
   explicit TypeNames(const TokenizedSource& source);
   /// The name stands for this type from now on, or for an unknown one if it is empty: of a template parameter.
   void set(const std::string& name, const std::string& type) { names_[name] = type; }
 
+  /// A single word that the source does not declare, or not in one way only: it may be any type.
+  bool is_open(const std::string& type) const;
   /// nullopt: none that a spec can name.
   std::optional<ElementType> element_type(const std::string& type) const;
 

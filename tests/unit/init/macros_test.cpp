@@ -34,6 +34,11 @@ TEST_CASE("names that nothing defines are parameters") {
   CHECK(names("#if USE_SHARED\n#endif\n") == "USE_SHARED");
   CHECK(names("return BLOCK;") == "BLOCK");
   CHECK(names("int main() { fopen(NAME); }\n#define TIME(x) CLOCKS_PER_SEC\n") == "");
+  // Those of small letters where only a constant can be.
+  CHECK(names("__global__ void f(int n) { __shared__ float s[block_size]; n = blockIdx.x * tile + blockDim.x + n; }") ==
+        "block_size tile");
+  CHECK(names("__global__ void f(int n) { int a, w; n = blockIdx.x * blockDim.x + blockIdx.y * w + other; }") == "");
+  CHECK(names("__global__ void f() { double A, B, C; A = B + C; }") == "");
   CHECK(macros("int x;\n#pragma unroll UNROLL\n").at(0).line == 2);
   CHECK(macros("int x;\n\n#if FAST\n#endif\n").at(0).line == 3);
 }
@@ -63,7 +68,7 @@ TEST_CASE("what is declared, called, qualified or known is none") {
 
 TEST_CASE("a default in #ifndef is a parameter, a plain #define is only offered") {
   const auto found = macros(
-      "#ifndef BLOCK\n#define BLOCK 128\n#endif\n#if !defined(TILE)\n# define TILE 0x10\n#endif\n#define WIDTH 5\n"
+      "#ifndef BLOCK\n#define BLOCK 128\n#endif\n#if !defined(TILE)\n# define TILE 0x10\n#endif\n#define WIDTH (5)\n"
       "#define AREA (WIDTH * WIDTH)\nint x = BLOCK + TILE + AREA;\n");
   REQUIRE(found.size() == 3);
   CHECK(found[0].name == "BLOCK");
