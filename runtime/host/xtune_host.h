@@ -4,3 +4,6 @@
 
 #include "xtune_host_entry.h"
 #include "xtune_host_half.h"
+
+#include <xtune_cuda_types.h>
+#include <xtune_hip_types.h>

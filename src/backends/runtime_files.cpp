@@ -19,16 +19,30 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
                 "cannot write " + path.string() + ": is the disk full? XTUNE_TMP_DIR names another directory");
 }
 
+namespace {
+
+void write_header(const std::filesystem::path& path, std::string_view text) {
+  std::error_code failed;
+  std::filesystem::create_directories(path.parent_path(), failed);
+  write_scratch_file(path, text);
+}
+
+}  // namespace
+
 void write_portable_headers(const std::filesystem::path& directory, std::initializer_list<build::HeaderSet> standins) {
-  const auto write = [&](const build::PortableHeader& header) {
-    const std::filesystem::path path = directory / header.name;
-    std::error_code failed;
-    std::filesystem::create_directories(path.parent_path(), failed);
-    write_scratch_file(path, header.text);
-  };
-  for (const build::PortableHeader& header : build::portable_headers()) write(header);
+  for (const build::PortableHeader& header : build::portable_headers())
+    write_header(directory / header.name, header.text);
   for (const build::PortableHeader& header : build::standin_headers())
-    if (std::find(standins.begin(), standins.end(), header.set) != standins.end()) write(header);
+    if (std::find(standins.begin(), standins.end(), header.set) != standins.end())
+      write_header(directory / header.name, header.text);
+}
+
+void write_unread_headers(const std::filesystem::path& directory, const build::UnreadHeaders::Names& headers) {
+  for (const std::string& name : headers.missing) write_header(directory / "missing" / name, "");
+  for (const std::string& name : headers.unusable) {
+    const build::PortableHeader* standin = build::find_header(build::standin_headers(), name);
+    write_header(directory / "unusable" / name, standin ? standin->text : "");
+  }
 }
 
 std::string digest_of(std::initializer_list<build::HeaderSet> standins) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/build/compile_hint.hpp"
 #include "core/build/portable_headers.hpp"
 
 namespace xtune::backend {
@@ -22,6 +23,8 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
 /// and the stand-ins of these sets. Throws Error(io).
 void write_portable_headers(const std::filesystem::path& directory,
                             std::initializer_list<build::HeaderSet> standins = {});
+/// Writes the headers that a compiler cannot read to directory/missing and directory/unusable: empty, or as stand-ins.
+void write_unread_headers(const std::filesystem::path& directory, const build::UnreadHeaders::Names& headers);
 /// 12 hex digits that change with the stand-ins of these sets.
 std::string digest_of(std::initializer_list<build::HeaderSet> standins);
 /// 12 hex digits that change with the contents of a file.

@@ -1,6 +1,12 @@
 // For AMD GPUs, before each kernel: CUDA's functions of a warp, which HIP has from 6.2 on, with masks of 64 bits only.
 // A mask of 32 bits means a warp of 32 lanes, on wavefronts of 64 each half of them; a mask of 64 bits the wavefront.
 #pragma once
+#ifdef __HIPCC_RTC__
+#include <xtune_names.h>
+#if HIP_VERSION_MAJOR < 6
+#include <xtune_hip_types.h>
+#endif
+#endif
 #include <xtune_hip_functions.h>
 
 namespace xtune_hip {
@@ -106,3 +112,5 @@ __device__ inline void syncwarp(unsigned long long = ~0ull) {
 #define __all_sync(...) xtune_hip::all<__COUNTER__>(__VA_ARGS__)
 #define __activemask() xtune_hip::Warp<unsigned>::ballot<__COUNTER__>(1)
 #define __syncwarp(...) xtune_hip::syncwarp(__VA_ARGS__)
+
+#include <xtune_cuda_types.h>

@@ -1,4 +1,5 @@
-// For compilers without the C library (NVRTC, hipRTC): limits of integers, as on 64-bit Linux.
+// For compilers without the C library (NVRTC, hipRTC): limits of integers, as on 64-bit Linux. In the words of NVRTC's own
+// headers (CCCL), which may follow.
 #pragma once
 
 #undef CHAR_BIT
@@ -14,26 +15,26 @@
 #undef CHAR_MAX
 #define CHAR_MAX SCHAR_MAX
 #undef SHRT_MIN
-#define SHRT_MIN (-32768)
+#define SHRT_MIN (-SHRT_MAX - 1)
 #undef SHRT_MAX
-#define SHRT_MAX 32767
+#define SHRT_MAX 0x7fff
 #undef USHRT_MAX
-#define USHRT_MAX 65535
+#define USHRT_MAX 0xffff
 #undef INT_MIN
-#define INT_MIN (-2147483647 - 1)
+#define INT_MIN (-INT_MAX - 1)
 #undef INT_MAX
-#define INT_MAX 2147483647
+#define INT_MAX 0x7fffffff
 #undef UINT_MAX
-#define UINT_MAX 4294967295U
+#define UINT_MAX 0xffffffff
 #undef LONG_MIN
-#define LONG_MIN (-9223372036854775807L - 1)
+#define LONG_MIN (-LONG_MAX - 1)
 #undef LONG_MAX
-#define LONG_MAX 9223372036854775807L
+#define LONG_MAX LLONG_MAX
 #undef ULONG_MAX
-#define ULONG_MAX 18446744073709551615UL
+#define ULONG_MAX ULLONG_MAX
 #undef LLONG_MIN
-#define LLONG_MIN (-9223372036854775807LL - 1)
+#define LLONG_MIN (-LLONG_MAX - 1)
 #undef LLONG_MAX
-#define LLONG_MAX 9223372036854775807LL
+#define LLONG_MAX 0x7fffffffffffffffLL
 #undef ULLONG_MAX
-#define ULLONG_MAX 18446744073709551615ULL
+#define ULLONG_MAX 0xffffffffffffffffUL

@@ -1,6 +1,6 @@
 // For compilers without the C library (NVRTC, hipRTC), which have its functions without a header: the constants.
 #pragma once
-#include <xtune_infinity.h>
+#include "xtune_infinity.h"
 
 #ifndef INFINITY
 #define INFINITY XTUNE_INFINITY

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cctype>
@@ -188,10 +189,12 @@ std::pair<int, int> release(const Nvrtc& nvrtc) {
 /// Debian has NVIDIA's headers beside the C library's, which NVRTC cannot read: xtune's come first.
 constexpr const char* system_headers = "/usr/include";
 
+constexpr std::initializer_list<build::HeaderSet> nvrtc_standins{build::HeaderSet::library, build::HeaderSet::types};
+
 class NvrtcToolchain final : public build::Toolchain {
  public:
   NvrtcToolchain(const Nvrtc& nvrtc, Dialect dialect)
-      : dialect_(std::move(dialect)), precompiled_(release(nvrtc) >= std::pair(12, 8)) {
+      : dialect_(std::move(dialect)), unread_(dialect_.include_dirs), precompiled_(release(nvrtc) >= std::pair(12, 8)) {
     int count = 0;
     const auto [major, minor] = release(nvrtc);
     version_ = fmt::format("{}.{}", major, minor);
@@ -204,19 +207,20 @@ class NvrtcToolchain final : public build::Toolchain {
     const auto* symbol = reinterpret_cast<const void*>(nvrtc.nvrtcVersion);
     build_ = gpu::library_build_id(symbol);
     find_parts(symbol);
-    backend::write_portable_headers(portable_.path(), {build::HeaderSet::library});
+    backend::write_portable_headers(portable_.path(), nvrtc_standins);
   }
 
   std::string fingerprint() override {
-    return fmt::format("{} {}{}{}, parts {}", dialect_.name, version_, build_.empty() ? "" : " ", build_,
-                       build::digest_of(parts_));
+    return fmt::format("{} {}{}{}, parts {}, headers {}", dialect_.name, version_, build_.empty() ? "" : " ", build_,
+                       build::digest_of(parts_), backend::digest_of(nvrtc_standins));
   }
   build::ToolFiles parts() override { return parts_; }
   std::string default_arch() override { return "sm_90"; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::nvrtc, request,
-                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
+    return build::with_compile_hint(
+        build::KernelCompiler::nvrtc, request, [&](const build::CompileRequest& each) { return compile_kernel(each); },
+        unread_);
   }
 
  private:
@@ -233,14 +237,26 @@ class NvrtcToolchain final : public build::Toolchain {
       artifact.image = std::move(program.image);
       artifact.log = std::move(program.log);
       artifact.compile_s = program.seconds;
-    } catch (const build::CandidateFailure& failure) {
+      artifact.files_read = absent_headers(request);
+    } catch (build::CandidateFailure& failure) {
       explain(failure, request);
+      if (const auto absent = absent_headers(request))
+        failure.files_read = std::make_shared<const build::FilesRead>(*absent);
       throw;
     }
     if (!is_virtual(request.arch))
       for (build::KernelEntry& entry : entries) entry.usage = usage_of(entry.symbol, artifact.log);
     build::set_entries(artifact, std::move(entries));
     return artifact;
+  }
+
+  /// Where the toolkit may get headers that are read as empty now. Unset: the key is not to depend on it.
+  std::optional<build::FilesRead> absent_headers(const build::CompileRequest& request) const {
+    build::FilesRead read;
+    for (const std::string& name : unread_.of(request.source_name).missing)
+      for (const std::string& folder : dialect_.include_dirs) read.absent.push_back(folder + "/" + name);
+    const bool reads_others = request.files && !request.files->unknown.empty();
+    return read.absent.empty() || reads_others ? std::nullopt : std::optional(std::move(read));
   }
 
   static build::ResourceUsage usage_of(const std::string& symbol, const std::string& log) {
@@ -288,8 +304,27 @@ class NvrtcToolchain final : public build::Toolchain {
   }
 
   gpu::CompiledProgram compile_source(const build::CompileRequest& request) {
+    try {
+      return compile_with_names(request, {"--pre-include=" + names_file()});
+    } catch (const build::CandidateFailure& failure) {
+      // The source has something else of one of these names.
+      static const RE2 names("\\b(INFINITY|NAN|HUGE_VALF?|M_[A-Z0-9_]+)\\b");
+      if (failure.log().find(portable_.path().string()) == std::string::npos &&
+          !RE2::PartialMatch(failure.log(), names))
+        throw;
+      try {
+        return compile_with_names(request, {});
+      } catch (const build::CandidateFailure&) {  // the failure to report is the first one
+      }
+      throw;
+    }
+  }
+
+  /// names: the options that give the kernel what nvcc gives without an #include.
+  gpu::CompiledProgram compile_with_names(const build::CompileRequest& request, const std::vector<std::string>& names) {
     const gpu::CompilerApi api = api_for(request.arch);
-    const std::vector<std::string> options = options_for(request);
+    std::vector<std::string> options = options_for(request);
+    options.insert(options.begin(), names.begin(), names.end());
     const build::SplitSource split = build::split_source(request);
     const auto compiled = [&](const std::string& source, const std::vector<std::string>& with) {
       return gpu::compile_program(api, request, source, with);
@@ -313,6 +348,8 @@ class NvrtcToolchain final : public build::Toolchain {
     return error.empty() ? log.find("ptxas") != std::string::npos : error.starts_with("ptxas");
   }
 
+  std::string names_file() const { return (portable_.path() / "xtune_names.h").string(); }
+
   std::vector<std::string> options_for(const build::CompileRequest& request) const {
     std::vector<std::string> options{"--gpu-architecture=" + known_arch(request.arch)};
     if (!is_virtual(request.arch)) options.emplace_back("--ptxas-options=-v");
@@ -320,6 +357,9 @@ class NvrtcToolchain final : public build::Toolchain {
     if (has_cache_) options.emplace_back("--no-cache");
     for (const std::string& define : dialect_.defines) options.push_back("-D" + define);
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
+    const auto unread = portable_.path() / "unread" / base::sha256(request.source_name).substr(0, 16);
+    backend::write_unread_headers(unread, unread_.of(request.source_name));
+    options.push_back("-I" + (unread / "unusable").string());
     for (const std::string& folder : dialect_.include_dirs)
       if (folder != system_headers) options.push_back("-I" + folder);
     const auto own = dialect_.map_options ? dialect_.map_options(request.options) : request.options;
@@ -327,6 +367,7 @@ class NvrtcToolchain final : public build::Toolchain {
     options.push_back("-I" + portable_.path().string());
     for (const std::string& folder : dialect_.include_dirs)
       if (folder == system_headers) options.push_back("-I" + folder);
+    options.push_back("-I" + (unread / "missing").string());
     return options;
   }
 
@@ -357,6 +398,7 @@ class NvrtcToolchain final : public build::Toolchain {
   }
 
   Dialect dialect_;
+  build::UnreadHeaders unread_;
   PrecompiledHeaders precompiled_;
   const system::TemporaryDirectory portable_;  // one for all compiles, as precompiled headers go by their options
   std::string version_, build_;

@@ -41,7 +41,7 @@ namespace xtune::hip {
 namespace {
 
 constexpr std::initializer_list<build::HeaderSet> standins{build::HeaderSet::library, build::HeaderSet::groups,
-                                                           build::HeaderSet::hip};
+                                                           build::HeaderSet::hip, build::HeaderSet::types};
 
 struct Hiprtc {
   system::DynamicLibrary library;
@@ -125,8 +125,9 @@ class HiprtcToolchain final : public build::Toolchain {
   std::vector<std::string> archs() override { return manager_.archs; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::hiprtc, request,
-                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
+    return build::with_compile_hint(
+        build::KernelCompiler::hiprtc, request, [&](const build::CompileRequest& each) { return compile_kernel(each); },
+        unread_);
   }
 
  private:
@@ -138,7 +139,9 @@ class HiprtcToolchain final : public build::Toolchain {
     const system::TemporaryDirectory work;
     const std::filesystem::path portable = work.path() / "portable";
     backend::write_portable_headers(portable, standins);
-    options.push_back("-I" + portable.string());
+    backend::write_unread_headers(work.path(), unread_.of(request.source_name));
+    for (const char* folder : {"portable", "unusable"}) options.push_back("-I" + (work.path() / folder).string());
+    options.insert(options.end(), {"-idirafter", (work.path() / "missing").string()});
     options.insert(options.end(), {"-include", (portable / "xtune_hip.h").string()});
     const std::string list = (work.path() / "read").string();
     // hipRTC 7.2 preprocesses in a separate step: the next one would only list that step's output.
@@ -204,6 +207,7 @@ class HiprtcToolchain final : public build::Toolchain {
   }
 
   gpu::CompilerApi api_;
+  build::UnreadHeaders unread_{{"/usr/include", "/usr/lib/gcc", "/../lib/gcc"}};  // as its clang names them
   CodeObjectManager manager_;
   std::string fingerprint_;
   build::ToolFiles parts_;

@@ -31,7 +31,8 @@ namespace xtune::hip {
 namespace {
 
 /// Clang finds the C++ library by itself.
-constexpr std::initializer_list<build::HeaderSet> clang_standins{build::HeaderSet::groups, build::HeaderSet::hip};
+constexpr std::initializer_list<build::HeaderSet> clang_standins{build::HeaderSet::groups, build::HeaderSet::hip,
+                                                                 build::HeaderSet::types};
 
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
@@ -99,8 +100,9 @@ class ClangToolchain final : public build::Toolchain {
   std::vector<std::string> archs() override { return clang_.archs; }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::hip_clang, request,
-                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
+    return build::with_compile_hint(
+        build::KernelCompiler::hip_clang, request,
+        [&](const build::CompileRequest& each) { return compile_kernel(each); }, unread_);
   }
 
  private:
@@ -110,6 +112,7 @@ class ClangToolchain final : public build::Toolchain {
     compiler::check_names(request);
     const system::TemporaryDirectory work;
     backend::write_portable_headers(work.path() / "portable", clang_standins);
+    backend::write_unread_headers(work.path(), unread_.of(request.source_name));
     const fs::path libraries = libraries_for(request.arch, work.path() / "libraries");
     const Arguments flags = flags_for(request, libraries);
     if (const auto header = precompiled(flags, request, identity)) try {
@@ -172,7 +175,8 @@ class ClangToolchain final : public build::Toolchain {
     append(command, flags);
     append(command, headers);
     append(command, {"-include", (work / "portable" / "xtune_hip.h").string(), "--no-gpu-bundle-output",
-                     "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string()});
+                     "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string(),
+                     "-I" + (work / "unusable").string(), "-idirafter", (work / "missing").string()});
     append(command, listing_options());
     append(command, {"-o", "kernel.hsaco", "-"});
     const system::CommandResult compiled =
@@ -284,6 +288,7 @@ class ClangToolchain final : public build::Toolchain {
   }
 
   const ClangInstallation clang_;
+  build::UnreadHeaders unread_{build::shared_header_folders()};
   std::mutex mutex_;  ///< guards the members below
   compiler::CompilerParts parts_;
   build::ToolFiles files_;

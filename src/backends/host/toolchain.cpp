@@ -38,10 +38,23 @@ extern const int runtime_file_count;
 namespace {
 
 // Vendor headers whose contents every host kernel has anyway.
-constexpr const char* provided[] = {
-    "cuda_runtime.h",     "cuda_runtime_api.h",         "cuda_fp16.h",       "cuda_bf16.h",    "vector_types.h",
-    "vector_functions.h", "device_launch_parameters.h", "hip/hip_runtime.h", "hip/hip_fp16.h", "hip/hip_bfloat16.h",
-    "hip/hip_bf16.h",     "hip/hip_vector_types.h"};
+constexpr const char* provided[] = {"cuda.h",
+                                    "driver_types.h",
+                                    "hip/hip_runtime_api.h",
+                                    "cuda_runtime.h",
+                                    "cuda_runtime_api.h",
+                                    "cuda_fp16.h",
+                                    "cuda_bf16.h",
+                                    "vector_types.h",
+                                    "vector_functions.h",
+                                    "device_launch_parameters.h",
+                                    "hip/hip_runtime.h",
+                                    "hip/hip_fp16.h",
+                                    "hip/hip_bfloat16.h",
+                                    "hip/hip_bf16.h",
+                                    "hip/hip_vector_types.h"};
+
+constexpr std::initializer_list<build::HeaderSet> host_standins{build::HeaderSet::groups, build::HeaderSet::types};
 
 /// Writes the runtime's headers, and an empty cuda_fp16.h, hip/hip_runtime.h and similar, so that a kernel may include
 /// those. Throws Error(io).
@@ -59,7 +72,7 @@ std::string runtime_digest() {
   // Some of them include portable headers.
   std::vector<backend::RuntimeFile> files(runtime_files, runtime_files + runtime_file_count);
   for (const build::PortableHeader& header : build::portable_headers()) files.push_back({header.name, header.text});
-  return backend::digest_of(files);
+  return backend::digest_of(files) + backend::digest_of(host_standins);
 }
 
 using Arguments = std::vector<std::string>;
@@ -195,8 +208,9 @@ class HostToolchain final : public build::Toolchain {
   std::string default_arch() override { return cpu::own_arch(); }
 
   build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(build::KernelCompiler::host, request,
-                                    [&](const build::CompileRequest& each) { return compile_kernel(each); });
+    return build::with_compile_hint(
+        build::KernelCompiler::host, request, [&](const build::CompileRequest& each) { return compile_kernel(each); },
+        unread_);
   }
 
  private:
@@ -206,13 +220,16 @@ class HostToolchain final : public build::Toolchain {
     compiler::check_names(request);
     system::TemporaryDirectory work;
     write_runtime_files(work.path());
-    backend::write_portable_headers(work.path() / "portable", {build::HeaderSet::groups});
+    backend::write_portable_headers(work.path() / "portable", host_standins);
+    backend::write_unread_headers(work.path(), unread_.of(request.source_name));
 
     Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", "xtune_host.h"};
     preprocess.push_back("-I" + work.path().string());
     append(preprocess, compiler::include_flags(request));
     append(preprocess, flags);
+    preprocess.push_back("-I" + (work.path() / "unusable").string());
     preprocess.push_back("-I" + (work.path() / "portable").string());  // behind the user's
+    append(preprocess, {"-idirafter", (work.path() / "missing").string()});
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions come after the runtime headers: a parameter named T must not affect those.
     const system::CommandResult text = compiler::run_compiler(preprocess, gpu::with_defines(request), work.path());
@@ -439,6 +456,7 @@ class HostToolchain final : public build::Toolchain {
 
   const std::string path_, runtime_ = runtime_digest();
   std::atomic<bool> linker_lists_files_ = true;
+  build::UnreadHeaders unread_{build::shared_header_folders()};
   std::mutex mutex_;  ///< guards the members below
   compiler::Compiler compiler_;
   std::vector<std::string> own_folders_;

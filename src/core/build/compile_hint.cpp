@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "core/build/preamble.hpp"
 #include "core/build/shortage.hpp"
+#include "core/build/source_closure.hpp"
 #include "system/files.hpp"
 
 namespace xtune::build {
@@ -54,6 +55,16 @@ std::string_view quoted_name(std::string_view line) {
   return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
 }
 
+/// The header that a compiler could not open; empty: the line reports something else. NVRTC: 'cannot open source file
+/// "x.h"', clang: "fatal error: 'x.h' file not found", GCC: "fatal error: x.h: No such file or directory".
+std::string_view missing_header(std::string_view line) {
+  if (has_any_word(line, {"cannot open source file \"", "' file not found"})) return quoted_name(line);
+  constexpr std::string_view opening = ": fatal error: ", end = ": No such file or directory";
+  const std::size_t at = line.find(opening);
+  if (at == line.npos || !line.ends_with(end)) return {};
+  return line.substr(at + opening.size(), line.size() - end.size() - at - opening.size());
+}
+
 /// CUDA's functions of one number that the C library does not have, with and without the 'f' of float.
 bool is_special_function(std::string_view name) {
   if (name.ends_with('f')) name.remove_suffix(1);
@@ -78,15 +89,17 @@ std::string_view missing_function(std::string_view line) {
 const std::vector<std::string_view> groups_names{"cooperative_groups", "'coalesced_threads'",      "'this_cluster'",
                                                  "'coalesced_group'",  "'this_thread_block_tile'", "'tiled_partition"};
 
+/// NVIDIA's libraries for kernels. Their headers are read as empty where they are missing, so that names are unknown.
+const std::vector<Known> libraries{{{"cub/", "'cub'", "'cub::"}, "CUB", groups_instead},
+                                   {{"thrust/", "'thrust'", "'thrust::"}, "Thrust"},
+                                   {{"mma.h", "nvcuda"}, "mma.h (warp matrix functions)", matrix_instead},
+                                   {{"curand"}, "cuRAND"},
+                                   {{"cuda/std/", "'cuda'", "'cuda::"}, "libcu++ (<cuda/...>)"}};
+
 const std::vector<Known>& missing_on_host() {
   static const std::vector<Known> known{
       {groups_names, "cooperative groups beyond grids, blocks and parts of a warp"},
-      {{"cub/", "'cub'"}, "CUB", groups_instead},
-      {{"thrust/"}, "Thrust"},
-      {{"mma.h", "nvcuda"}, "warp matrix functions (mma.h)", matrix_instead},
       {{"rocwmma"}, "rocWMMA"},
-      {{"curand"}, "cuRAND"},
-      {{"cuda/std/", "cuda/barrier", "cuda/pipeline", "cuda/atomic", "cuda/ptx"}, "libcu++ (<cuda/...>)"},
       {{"must specify a single register", "invalid 'asm'", "impossible constraint", "no such instruction",
         "invalid instruction mnemonic", "invalid output constraint", "bad register name", "invalid register name",
         "junk `"},
@@ -103,41 +116,17 @@ std::string host_hint(std::string_view line) {
     return fmt::format("the host backend has no {}; {}{}run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
                        what, instead, instead.empty() ? "" : ", ");
   };
-  for (const Known& one : missing_on_host())
-    if (has_any_word(line, one.words)) return has_no(one.what, one.instead);
+  for (const std::vector<Known>* known : {&libraries, &missing_on_host()})
+    for (const Known& one : *known)
+      if (has_any_word(line, one.words)) return has_no(one.what, one.instead);
   if (const std::string_view name = missing_function(line); !name.empty()) return has_no(fmt::format("'{}'", name), {});
   return {};
 }
 
 std::string nvrtc_hint(std::string_view line) {
-  if (line.find("cannot open source file") == std::string_view::npos) return {};
-  const std::string_view name = quoted_name(line);
-  // What libcu++ has under the same name.
-  constexpr std::string_view standard[] = {"array",   "atomic",  "cassert",     "chrono",  "complex",
-                                           "cstdlib", "cstring", "functional",  "numeric", "optional",
-                                           "tuple",   "utility", "type_traits", "variant", "initializer_list"};
-  for (const std::string_view header : standard)
-    if (name == header)
-      return fmt::format("NVRTC has no such header; include <cuda/std/{}> and write cuda::std:: (see {})", header,
-                         page);
-  for (const std::string_view header : {"cstdio", "stdio.h", "assert.h", "cstdlib", "stdlib.h", "string.h"})
-    if (name == header)
-      return fmt::format("NVRTC has printf, assert and memcpy without a header; guard {} with #ifndef __CUDACC_RTC__",
-                         header);
-  for (const std::string_view header : {"iostream", "vector", "string", "fstream", "map", "memory", "random"})
-    if (name == header)
-      return fmt::format(
-          "{} is for the CPU: a kernel's file holds only device code; guard the rest with "
-          "#ifndef __CUDACC_RTC__",
-          header);
-  if (name.starts_with("cooperative_groups") || name.starts_with("cuda_"))
-    return fmt::format("{} belongs to the CUDA toolkit, which was not found: CUDA_HOME names its directory", name);
+  if (has_any_word(line, {"\"cub::", "\"cub\"", "\"Device"}))
+    return "NVRTC compiles CUB's functions of threads, warps and blocks only (<cub/block/...>)";
   return {};
-}
-
-bool is_nvidias_header(std::string_view line) {
-  return line.find("file not found") != std::string_view::npos &&
-         has_any_word(line, {"'cub/", "'thrust/", "'mma.h'", "'cuda/", "'cuda_"});
 }
 
 std::string hip_hint(std::string_view line) {
@@ -152,12 +141,10 @@ std::string hip_hint(std::string_view line) {
         "cooperative_groups.h and "
         "cooperative_groups/reduce.h (see {})",
         page);
-  if (is_nvidias_header(line)) {
-    const std::string_view name = quoted_name(line);
-    const std::string_view instead = name == "mma.h" ? matrix_instead : name.starts_with("cub/") ? groups_instead : "";
-    return fmt::format("'{}' is NVIDIA's; {}{}include it under #ifdef XTUNE_CUDA (see {})", name, instead,
-                       instead.empty() ? "" : ", or ", page);
-  }
+  for (const Known& one : libraries)
+    if (has_any_word(line, one.words))
+      return fmt::format("{} is NVIDIA's; {}{}use it under #ifdef XTUNE_CUDA (see {})", one.what, one.instead,
+                         one.instead.empty() ? "" : ", or ", page);
   if (has_any_word(line, {"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"}))
     return fmt::format("textures and surfaces are for NVIDIA GPUs here; {} (see {})", texture_instead, page);
   if (has_any_word(line, {"couldn't allocate output register", "invalid instruction", "couldn't allocate input reg",
@@ -176,15 +163,10 @@ std::string hip_hint(std::string_view line) {
 }
 
 std::string hiprtc_hint(std::string_view line) {
-  if (has_any_word(line, {"/include/c++/"}))
-    return fmt::format(
-        "hipRTC cannot read this header of C++, and has part of <type_traits> built in; guard the include with "
-        "#ifndef __HIPCC_RTC__, or use --compiler clang (see {})",
-        page);
   if (std::string hint = hip_hint(line); !hint.empty()) return hint;
-  if (has_any_word(line, {"file not found"}) && has_any_word(line, {"/include/"}))
-    return fmt::format("hipRTC has no such header; guard it with #ifndef XTUNE_HIP, or use --compiler clang (see {})",
-                       page);
+  if (has_any_word(line, {"/include/"}))
+    return fmt::format(
+        "hipRTC cannot read this header; guard it with #ifndef XTUNE_HIP, or use --compiler clang (see {})", page);
   if (has_any_word(line, {"typedef redefinition"}))
     return fmt::format(
         "hipRTC defines the integer types itself; guard <cstdint> with #ifndef XTUNE_HIP, or use --compiler clang "
@@ -194,6 +176,8 @@ std::string hiprtc_hint(std::string_view line) {
 }
 
 std::string hint_of(KernelCompiler compiler, std::string_view line) {
+  if (const std::string_view name = missing_header(line); !name.empty())
+    return fmt::format("no directory that is searched has '{}': add its directory to [kernel] include_dirs", name);
   switch (compiler) {
     case KernelCompiler::host:
       return host_hint(line);
@@ -228,17 +212,6 @@ std::string whole_program_hint(KernelCompiler compiler) {
       "the file holds a whole program, and xtune compiles only device code: put main(), <<<>>> and the "
       "headers that they need between {} and #endif, or into another file",
       guard);
-}
-
-/// The hint of the first error that has one, and the error.
-std::pair<std::string, std::string_view> hint_and_line(KernelCompiler compiler, std::string_view source,
-                                                       std::string_view log) {
-  for (const std::string_view line : base::split_lines(log)) {
-    if (!states_an_error(line)) continue;
-    if (is_whole_program(source)) return {whole_program_hint(compiler), line};
-    if (std::string hint = hint_of(compiler, line); !hint.empty()) return {hint, line};
-  }
-  return {};
 }
 
 /// Whether the source compiles where these names are constants instead of macros, or nothing at all.
@@ -298,37 +271,148 @@ std::string macro_hint(const CompileRequest& request, const CandidateFailure& fa
              fmt::join(names, "}, {"));
 }
 
+/// The first line with an error; empty: none.
+std::string_view first_error(std::string_view log) {
+  for (const std::string_view line : base::split_lines(log))
+    if (states_an_error(line)) return line;
+  return {};
+}
+
+/// A header that need not be there: <x> of any library, and the vendors' own in quotes too.
+bool may_be_missing(std::string_view name, const CompileRequest& request, const std::string& log) {
+  if (name.empty() || name.front() == '/' || name.find("..") != name.npos) return false;
+  if (name.starts_with("cuda") || name.starts_with("hip/") || name == "device_launch_parameters.h") return true;
+  const std::string angled = fmt::format("<{}>", name);
+  return log.find(angled) != log.npos || request.source.find(angled) != request.source.npos;
+}
+
+/// "; read as empty: <mpi.h>, ..."; empty: all headers were read.
+std::string names_of_unread(const UnreadHeaders::Names& unread) {
+  std::string text;
+  if (!unread.missing.empty())
+    text += fmt::format(
+        "; not found and read as empty: <{}> (include_dirs names the directory of a header that the kernel needs)",
+        fmt::join(unread.missing, ">, <"));
+  if (!unread.unusable.empty())
+    text += fmt::format("; not for device code and read as empty: <{}>", fmt::join(unread.unusable, ">, <"));
+  return text;
+}
+
 }  // namespace
 
 bool states_a_requirement(std::string_view text) {
   return has_any_word(text, {"static assertion", "static_assert", "#error", "is negative", "negative size"});
 }
 
-std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
-  return hint_and_line(compiler, source, log).first;
+UnreadHeaders::Names UnreadHeaders::of(const std::string& source_name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(source_name);
+  return found == names_.end() ? Names{} : found->second;
 }
 
-Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile) {
+bool UnreadHeaders::add(std::set<std::string> Names::*kind, const std::string& source_name, const std::string& header) {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string>& names = names_[source_name].*kind;
+  // A file cannot be a directory, too.
+  const auto clashes = [&](const std::string& other) {
+    return other.starts_with(header + "/") || header.starts_with(other + "/");
+  };
+  return std::ranges::none_of(names, clashes) && names.insert(header).second;
+}
+
+namespace {
+
+/// The headers that a source and the user's headers include as <x>, without those that they ask for (__has_include).
+std::set<std::string> angled_headers(const CompileRequest& request) {
+  std::set<std::string> names, asked_for;
+  ScannedFiles scanned;
+  for (const SourceScan& file : compile_closure(request, {}, scanned).files) {
+    for (const IncludeDirective& include : file.includes)
+      if (!include.quoted) names.insert(include.name);
+    for (const IncludeDirective& mention : file.mentioned) asked_for.insert(mention.name);
+  }
+  std::erase_if(names, [&](const std::string& name) { return asked_for.contains(name); });
+  return names;
+}
+
+/// The compiler's log of these lines, without the rest of the source.
+std::string log_of(const CompileRequest& request, const std::string& lines, const Compile& compile) {
+  CompileRequest only = request;
+  only.source = lines + "extern \"C\" __global__ void xtune_probe() {}\n";
+  only.entry = "xtune_probe";
+  only.defines.clear();
+  only.variables.clear();
+  only.more_entries.clear();
+  try {
+    return compile(only).log;
+  } catch (const CandidateFailure& failure) {
+    return failure.log();
+  }
+}
+
+}  // namespace
+
+bool UnreadHeaders::learn(const CompileRequest& request, const CandidateFailure& failure, const Compile& compile) {
+  const std::string_view error = first_error(failure.log());
+  const auto is_in_own = [&](std::string_view line) {
+    return std::ranges::any_of(own_folders_, [&](const std::string& folder) { return line.starts_with(folder + "/"); });
+  };
+  if (is_in_own(error)) {
+    bool learned = false;
+    for (const std::string& name : angled_headers(request))
+      if (add(&Names::readable, request.source_name, name) &&
+          is_in_own(first_error(log_of(request, "#include <" + name + ">\n", compile))))
+        learned = add(&Names::unusable, request.source_name, name) || learned;
+    return learned;
+  }
+  const std::string missing(missing_header(error));
+  if (!may_be_missing(missing, request, failure.log()) || !add(&Names::missing, request.source_name, missing))
+    return false;
+  // All others at once: a compiler stops at the first one.
+  std::string lines;
+  const std::set<std::string> names = angled_headers(request);
+  for (const std::string& name : names)
+    lines += fmt::format("#if !__has_include(<{0}>)\n#warning no <{0}>\n#endif\n", name);
+  const std::string log = log_of(request, lines, compile);
+  for (const std::string& name : names)
+    if (log.find("no <" + name + ">") != log.npos && may_be_missing(name, request, log))
+      add(&Names::missing, request.source_name, name);
+  return true;
+}
+
+std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
+  for (const std::string_view line : base::split_lines(log)) {
+    if (!states_an_error(line)) continue;
+    if (is_whole_program(source)) return whole_program_hint(compiler);
+    if (std::string hint = hint_of(compiler, line); !hint.empty()) return hint;
+  }
+  return {};
+}
+
+Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
+                           UnreadHeaders& unread) {
   constexpr double longest_to_repeat_s = 10;
   const auto start = std::chrono::steady_clock::now();
   try {
-    return compile(request);
+    Artifact artifact = compile(request);
+    if (const std::string unread_names = names_of_unread(unread.of(request.source_name)); !unread_names.empty())
+      artifact.log += request.source_name + ": note" + unread_names + "\n";
+    return artifact;
   } catch (const CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
+    if (unread.learn(request, failure, compile)) return with_compile_hint(compiler, request, compile, unread);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    auto [hint, line] = hint_and_line(compiler, request.source, failure.log());
+    std::string hint = compile_hint(compiler, request.source, failure.log());
     if (hint.empty() && took.count() < longest_to_repeat_s) hint = macro_hint(request, failure, compile);
-    std::string message = error_in_header(failure.what(), failure.log(), system::temporary_folder().string());
+    std::string message = error_in_header(failure.what(), failure.log(), system::temporary_folder().string()) +
+                          names_of_unread(unread.of(request.source_name));
     if (message == failure.what() && hint.empty()) throw;
     if (!hint.empty()) message += fmt::format(" (hint: {})", hint);
-    // NVIDIA's headers are for NVIDIA GPUs: none will be found for AMD's.
-    const bool is_hip = compiler == KernelCompiler::hiprtc || compiler == KernelCompiler::hip_clang;
     const auto rethrow = [&](auto other) {
       other.files_read = failure.files_read;
       throw other;
     };
-    const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure);
-    if (shortage && !(is_hip && is_nvidias_header(line)))
+    if (const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure))
       rethrow(ShortageFailure(shortage->lack(), failure.outcome(), message, failure.log()));
     rethrow(CandidateFailure(failure.outcome(), message, failure.log()));
     throw;

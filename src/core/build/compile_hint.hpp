@@ -2,8 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/build/artifact.hpp"
 
@@ -15,12 +19,40 @@ enum class KernelCompiler { host, nvrtc, hiprtc, hip_clang };
 /// A sentence about the log's error that is known best, without a full stop; empty: none is known.
 std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log);
 
-/// compile(request); a CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure
+/// Headers that a source includes and its compiler cannot read: most are for the CPU's side of a program (<mpi.h>,
+/// <thrust/sort.h>), so they are read as empty. What one compile has found out, the next ones of the source know.
+/// Thread-safe.
+class UnreadHeaders {
+ public:
+  struct Names {
+    std::set<std::string> missing;   ///< found nowhere: empty files are searched for after all other directories
+    std::set<std::string> unusable;  ///< the compiler refuses them: stand-ins are searched for before its own headers
+    std::set<std::string> readable;  ///< the compiler was asked, and reads them
+  };
+  /// own_folders: those of the compiler's own headers, some of which it may refuse.
+  explicit UnreadHeaders(std::vector<std::string> own_folders = {}) : own_folders_(std::move(own_folders)) {}
+
+  Names of(const std::string& source_name) const;
+  /// Adds what the failed compile shows. False: nothing, so that another attempt would fail alike.
+  bool learn(const CompileRequest& request, const CandidateFailure& failure,
+             const std::function<Artifact(const CompileRequest&)>& compile);
+
+ private:
+  bool add(std::set<std::string> Names::*kind, const std::string& source_name, const std::string& header);
+
+  const std::vector<std::string> own_folders_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Names> names_;
+};
+
+/// compile(request), again each time that `unread` learns from a failure; messages name the headers. A
+/// CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure
 /// if it is one. An error in a header of xtune is reported as error_in_header() has it. If a definition is named in the
 /// log and no hint is known, asks the compiler whether the source compiles where the name is not a macro: then the name
 /// means something else in the code, which the hint says.
 using Compile = std::function<Artifact(const CompileRequest&)>;
-Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile);
+Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
+                           UnreadHeaders& unread);
 
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
 std::string first_error_or_first_line(const std::string& log);

@@ -12,6 +12,7 @@ enum class HeaderSet {
   library,  ///< of the C and C++ libraries, for NVRTC and hipRTC: <cstdint>, <limits>
   groups,   ///< CUDA's cooperative groups, for AMD GPUs and the host
   hip,      ///< of CUDA, for AMD GPUs: <cuda_runtime.h>
+  types,    ///< of the vendors' runtimes, for all
 };
 
 struct PortableHeader {

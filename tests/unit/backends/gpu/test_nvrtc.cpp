@@ -240,7 +240,65 @@ TEST_CASE("nvrtc: a parameter may have any name, also one that NVRTC's own heade
     CHECK(toolchain.compile(request).entry_symbol == "scale");
     request.source += "extern \"C\" __global__ void other() { undeclared(); }\n";
     CHECK(has(refusal_of(toolchain, request).log, "kernels.cu(4)"));
-    request.source.insert(0, "#include <nowhere.h>\n");
+    request.source.insert(0, "#include \"nowhere.h\"\n");
     CHECK(has(refusal_of(toolchain, request).log, "kernels.cu(1)"));
+  });
+}
+
+TEST_CASE("nvrtc: names that nvcc has without an include, beside a source's own") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    const auto compiles = [&](const std::string& source) {
+      return toolchain.compile(request_for("sm_90", "k", source)).entry_symbol == "k";
+    };
+    CHECK(
+        compiles("using namespace std;\n"
+                 "extern \"C\" __global__ void k(float* x, uint n) {\n"
+                 "  int64_t a = n;\n  uint8_t b = 1;\n  std::size_t c = std::min(1, 2);\n"
+                 "  x[0] = INFINITY + NAN + HUGE_VALF + M_PI + std::sqrt(x[1]) + std::isnan(x[2]) + a + b + c;\n}\n"));
+    CHECK(compiles("const float INFINITY = 3;\nextern \"C\" __global__ void k(float* x) { x[0] = INFINITY; }\n"));
+    CHECK(compiles("typedef long int64_t;\nextern \"C\" __global__ void k(int64_t* x) { x[0] = 1; }\n"));
+    CHECK(compiles(
+        "#define M_PI 3.0f\n#define uint unsigned\nextern \"C\" __global__ void k(uint* x) { x[0] = M_PI; }\n"));
+    const Refusal refusal = refusal_of(
+        toolchain, request_for("sm_90", "k", "typedef long int64_t;\n__global__ void k(int64_t* x) { typo; }\n"));
+    CHECK(has(refusal.log, "kernels.cu(2)"));
+  });
+}
+
+TEST_CASE("nvrtc: headers of the CPU's side are harmless, and where they may appear is in the manifest") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    const std::string kernel =
+        "extern \"C\" __global__ void k(float* x, int n) { assert(n > 0); x[0] = std::max(n, 2); }\n";
+    const Artifact plain = toolchain.compile(request_for(
+        "sm_90", "k", "#include <cstdio>\n#include <stdlib.h>\n#include <cassert>\n#include <cstring>\n" + kernel));
+    CHECK_FALSE(plain.files_read);
+    const Artifact other = toolchain.compile(request_for(
+        "sm_90", "k", "#include <iostream>\n#include <nowhere/of_the_host.h>\n#include \"cuda_nowhere.h\"\n" + kernel));
+    CHECK(has(other.log, "<nowhere/of_the_host.h>"));
+    if (other.files_read) CHECK(has(other.files_read->absent.back(), "/nowhere/of_the_host.h"));
+  });
+}
+
+TEST_CASE("nvrtc: <cstdint> beside the headers of the CUDA toolkit, and what that cannot compile for a device") {
+  for_each_toolchain([](Toolchain& toolchain) {
+    const auto compiles = [&](const std::string& includes) {
+      return toolchain
+                 .compile(
+                     request_for("sm_90", "k", includes + "extern \"C\" __global__ void k(int64_t* x) { *x = 1; }\n"))
+                 .entry_symbol == "k";
+    };
+    if (refusal_of(
+            toolchain,
+            request_for("sm_90", "k", "#include <cuda/std/cstdint>\nextern \"C\" __global__ void k(__nv_bool* x) {}\n"))
+            .message.find("read as empty") != std::string::npos) {
+      MESSAGE("skipped: there is no libcu++");
+      return;
+    }
+    CHECK(compiles(
+        "#include <cstdint>\n#include <cooperative_groups.h>\n#include <cuda/std/cstdint>\n#include <cuda/barrier>\n"));
+    CHECK(
+        compiles("#include <cuda/std/cstdint>\n#include <cstdint>\n#include <type_traits>\n"
+                 "static_assert(std::is_same<int64_t, cuda::std::int64_t>::value, \"\");\n"));
+    CHECK(compiles("#include <cuda.h>\n#include <cuda_profiler_api.h>\n#include <cstdint>\n"));
   });
 }
