@@ -91,12 +91,11 @@ void RecordKeeper::keep(const store::Record& record, build::Lack lack) {
   if (lack == build::Lack::none && !store::is_stored_shortage(record)) return store(record);
   peers_lack_some_ = true;
   if (++by_machine_ == 1)
-    run_.observer.on_warning(fmt::format("{}: {}: {}, so it is not stored: {}", space::shown_text(record.config),
-                                         to_string(record.outcome),
-                                         lack == build::Lack::unclear && record.outcome == Outcome::compile_failed
-                                             ? "what is missing may be installed later"
-                                             : "perhaps for a lack of the machine",
-                                         base::printable(record.message, 500)));
+    run_.observer.on_warning(
+        fmt::format("{}: {}, not stored because {}: {}", space::shown_text(record.config), to_string(record.outcome),
+                    lack == build::Lack::unclear ? "what is missing or limited may be outside of the source"
+                                                 : "the machine may have lacked something",
+                    base::printable(record.message, 500)));
 }
 
 void RecordKeeper::sync_for_peers() {
