@@ -4,6 +4,7 @@
 
 #include "xtune_host_entry.h"
 #include "xtune_host_half.h"
-
+// After what it builds on.
 #include <xtune_cuda_types.h>
+#include <xtune_functions.h>
 #include <xtune_hip_types.h>

@@ -90,3 +90,13 @@ XTUNE_SCOPES(atomicXor)
 XTUNE_SCOPES(atomicInc)
 XTUNE_SCOPES(atomicDec)
 #undef XTUNE_SCOPES
+
+// HIP's names.
+template <class T, class Value>
+XTUNE_DEVICE T unsafeAtomicAdd(T* address, Value value) {
+  return atomicAdd(address, static_cast<T>(value));
+}
+template <class T, class Value>
+XTUNE_DEVICE T safeAtomicAdd(T* address, Value value) {
+  return atomicAdd(address, static_cast<T>(value));
+}

@@ -91,6 +91,10 @@ XTUNE_MIN_MAX(long, long, long)
 XTUNE_MIN_MAX(unsigned long, unsigned long, unsigned long)
 XTUNE_MIN_MAX(long long, long long, long long)
 XTUNE_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+XTUNE_MIN_MAX(unsigned long, long, unsigned long)
+XTUNE_MIN_MAX(unsigned long, unsigned long, long)
+XTUNE_MIN_MAX(unsigned long long, long long, unsigned long long)
+XTUNE_MIN_MAX(unsigned long long, unsigned long long, long long)
 #undef XTUNE_MIN_MAX
 XTUNE_DEVICE float min(float a, float b) { return fminf(a, b); }
 XTUNE_DEVICE float max(float a, float b) { return fmaxf(a, b); }
@@ -100,13 +104,6 @@ XTUNE_DEVICE double min(float a, double b) { return fmin(static_cast<double>(a),
 XTUNE_DEVICE double max(float a, double b) { return fmax(static_cast<double>(a), b); }
 XTUNE_DEVICE double min(double a, float b) { return fmin(a, static_cast<double>(b)); }
 XTUNE_DEVICE double max(double a, float b) { return fmax(a, static_cast<double>(b)); }
-
-XTUNE_DEVICE unsigned umin(unsigned a, unsigned b) { return min(a, b); }
-XTUNE_DEVICE unsigned umax(unsigned a, unsigned b) { return max(a, b); }
-XTUNE_DEVICE long long llmin(long long a, long long b) { return min(a, b); }
-XTUNE_DEVICE long long llmax(long long a, long long b) { return max(a, b); }
-XTUNE_DEVICE unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
-XTUNE_DEVICE unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
 XTUNE_DEVICE int __popc(unsigned x) { return __builtin_popcount(x); }
 XTUNE_DEVICE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
@@ -156,6 +153,21 @@ XTUNE_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shif
 XTUNE_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
 }
+XTUNE_DEVICE unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  return shift >= 32 ? low : __funnelshift_l(low, high, shift);
+}
+XTUNE_DEVICE unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  return shift >= 32 ? high : __funnelshift_r(low, high, shift);
+}
+XTUNE_DEVICE long long __mul64hi(long long x, long long y) {
+  return static_cast<long long>(static_cast<__int128>(x) * y >> 64);
+}
+XTUNE_DEVICE unsigned __usad(unsigned x, unsigned y, unsigned sum) { return (x < y ? y - x : x - y) + sum; }
+XTUNE_DEVICE unsigned __sad(int x, int y, unsigned sum) {
+  return (x < y ? static_cast<unsigned>(y) - static_cast<unsigned>(x)
+                : static_cast<unsigned>(x) - static_cast<unsigned>(y)) +
+         sum;
+}
 XTUNE_DEVICE int __dp4a(int a, int b, int c) {
   for (int i = 0; i < 4; ++i) c += static_cast<signed char>(a >> 8 * i) * static_cast<signed char>(b >> 8 * i);
   return c;
@@ -178,33 +190,54 @@ XTUNE_DEVICE float __int_as_float(int x) { return xtune_bits<float>(x); }
 XTUNE_DEVICE float __uint_as_float(unsigned x) { return xtune_bits<float>(x); }
 XTUNE_DEVICE long long __double_as_longlong(double x) { return xtune_bits<long long>(x); }
 XTUNE_DEVICE double __longlong_as_double(long long x) { return xtune_bits<double>(x); }
-
-/// GPUs clamp a conversion to the integer's range and turn NaN into 0.
-template <class T>
-XTUNE_DEVICE T xtune_to_integer(double x, double low, double high) {
-  if (!(x == x)) return 0;
-  return x <= low ? static_cast<T>(low) : x >= high ? static_cast<T>(high) : static_cast<T>(x);
+XTUNE_DEVICE int __double2hiint(double x) { return static_cast<int>(xtune_bits<long long>(x) >> 32); }
+XTUNE_DEVICE int __double2loint(double x) { return static_cast<int>(xtune_bits<long long>(x)); }
+XTUNE_DEVICE double __hiloint2double(int high, int low) {
+  return xtune_bits<double>(static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 |
+                            static_cast<unsigned>(low));
 }
-#define XTUNE_CONVERSIONS(suffix, round)                                                      \
-  XTUNE_DEVICE int __float2int_##suffix(float x) {                                            \
-    return xtune_to_integer<int>(round(static_cast<double>(x)), -2147483648.0, 2147483647.0); \
-  }                                                                                           \
-  XTUNE_DEVICE unsigned __float2uint_##suffix(float x) {                                      \
-    return xtune_to_integer<unsigned>(round(static_cast<double>(x)), 0.0, 4294967295.0);      \
-  }                                                                                           \
-  XTUNE_DEVICE int __double2int_##suffix(double x) {                                          \
-    return xtune_to_integer<int>(round(x), -2147483648.0, 2147483647.0);                      \
-  }
-XTUNE_CONVERSIONS(rn, nearbyint)
-XTUNE_CONVERSIONS(rz, trunc)
-XTUNE_CONVERSIONS(rd, floor)
-XTUNE_CONVERSIONS(ru, ceil)
+
+/// GPUs clamp a conversion to the integer's range and turn NaN into 0. end: the first number above the range.
+template <class T>
+XTUNE_DEVICE T xtune_to_integer(double x, double low, double end) {
+  if (!(x == x)) return 0;
+  constexpr T lowest = static_cast<T>(-1) < 0 ? static_cast<T>(1ull << (8 * sizeof(T) - 1)) : 0;
+  return x <= low ? lowest : x >= end ? static_cast<T>(~lowest) : static_cast<T>(x);
+}
+#define XTUNE_CONVERSION(name, From, T, low, end) \
+  XTUNE_DEVICE T name(From x) { return xtune_to_integer<T>(XTUNE_ROUND(static_cast<double>(x)), low, end); }
+#define XTUNE_CONVERSIONS(from, From, suffix)                                \
+  XTUNE_CONVERSION(__##from##2int_##suffix, From, int, -0x1p31, 0x1p31)      \
+  XTUNE_CONVERSION(__##from##2uint_##suffix, From, unsigned, 0.0, 0x1p32)    \
+  XTUNE_CONVERSION(__##from##2ll_##suffix, From, long long, -0x1p63, 0x1p63) \
+  XTUNE_CONVERSION(__##from##2ull_##suffix, From, unsigned long long, 0.0, 0x1p64)
+#define XTUNE_ROUND nearbyint
+XTUNE_CONVERSIONS(float, float, rn)
+XTUNE_CONVERSIONS(double, double, rn)
+#undef XTUNE_ROUND
+#define XTUNE_ROUND trunc
+XTUNE_CONVERSIONS(float, float, rz)
+XTUNE_CONVERSIONS(double, double, rz)
+#undef XTUNE_ROUND
+#define XTUNE_ROUND floor
+XTUNE_CONVERSIONS(float, float, rd)
+XTUNE_CONVERSIONS(double, double, rd)
+#undef XTUNE_ROUND
+#define XTUNE_ROUND ceil
+XTUNE_CONVERSIONS(float, float, ru)
+XTUNE_CONVERSIONS(double, double, ru)
+#undef XTUNE_ROUND
 #undef XTUNE_CONVERSIONS
-XTUNE_DEVICE float __int2float_rn(int x) { return static_cast<float>(x); }
-XTUNE_DEVICE float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
-XTUNE_DEVICE float __ll2float_rn(long long x) { return static_cast<float>(x); }
+#undef XTUNE_CONVERSION
+#define XTUNE_FROM_INTEGER(from, From)                                             \
+  XTUNE_DEVICE float __##from##2float_rn(From x) { return static_cast<float>(x); } \
+  XTUNE_DEVICE double __##from##2double_rn(From x) { return static_cast<double>(x); }
+XTUNE_FROM_INTEGER(int, int)
+XTUNE_FROM_INTEGER(uint, unsigned)
+XTUNE_FROM_INTEGER(ll, long long)
+XTUNE_FROM_INTEGER(ull, unsigned long long)
+#undef XTUNE_FROM_INTEGER
 XTUNE_DEVICE float __double2float_rn(double x) { return static_cast<float>(x); }
-XTUNE_DEVICE double __int2double_rn(int x) { return x; }
 
 // Cache hints: plain accesses.
 #define XTUNE_LOAD(name)            \

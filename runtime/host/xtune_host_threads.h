@@ -66,6 +66,7 @@ XTUNE_DEVICE int __syncthreads_and(int predicate) {
 XTUNE_DEVICE int xtune_lane() {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32u);
 }
+XTUNE_DEVICE unsigned __lane_id() { return static_cast<unsigned>(xtune_lane()); }
 XTUNE_DEVICE XtuneLane xtune_meet(unsigned mask, int source, int predicate, unsigned long long value, int line = 0) {
   XtuneLane lane = {mask, line, source, predicate, value, 0, 0};
   XTUNE_WAIT(xtune_services->warp(&lane));
@@ -160,3 +161,9 @@ XTUNE_DEVICE void __trap() {
           threadIdx.x, threadIdx.y, threadIdx.z);
   __builtin_trap();
 }
+
+// Addresses are the same in all memories of a CPU.
+XTUNE_DEVICE size_t __cvta_generic_to_shared(const void* place) { return reinterpret_cast<size_t>(place); }
+XTUNE_DEVICE size_t __cvta_generic_to_global(const void* place) { return reinterpret_cast<size_t>(place); }
+XTUNE_DEVICE void* __cvta_shared_to_generic(size_t place) { return reinterpret_cast<void*>(place); }
+XTUNE_DEVICE void* __cvta_global_to_generic(size_t place) { return reinterpret_cast<void*>(place); }

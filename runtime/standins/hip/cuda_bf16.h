@@ -39,15 +39,15 @@ __device__ inline float __high2float(__nv_bfloat162 x) { return x.y; }
 __device__ inline __nv_bfloat16 __low2bfloat16(__nv_bfloat162 x) { return x.x; }
 __device__ inline __nv_bfloat16 __high2bfloat16(__nv_bfloat162 x) { return x.y; }
 
-#define XTUNE_BF16_OPERATION(op, name)                                                                    \
-  __device__ inline __nv_bfloat16 operator op(__nv_bfloat16 a, __nv_bfloat16 b) {                         \
-    return static_cast<float>(a) op static_cast<float>(b);                                                \
-  }                                                                                                       \
+#define XTUNE_BF16_OPERATION(op, name)                                                                      \
+  __device__ inline __nv_bfloat16 operator op(__nv_bfloat16 a, __nv_bfloat16 b) {                           \
+    return static_cast<float>(a) op static_cast<float>(b);                                                  \
+  }                                                                                                         \
   __device__ inline __nv_bfloat16& operator op##=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = a op b; } \
-  __device__ inline __nv_bfloat16 __h##name(__nv_bfloat16 a, __nv_bfloat16 b) { return a op b; }          \
-  __device__ inline __nv_bfloat162 operator op(__nv_bfloat162 a, __nv_bfloat162 b) {                      \
-    return {a.x op b.x, a.y op b.y};                                                                      \
-  }                                                                                                       \
+  __device__ inline __nv_bfloat16 __h##name(__nv_bfloat16 a, __nv_bfloat16 b) { return a op b; }            \
+  __device__ inline __nv_bfloat162 operator op(__nv_bfloat162 a, __nv_bfloat162 b) {                        \
+    return {a.x op b.x, a.y op b.y};                                                                        \
+  }                                                                                                         \
   __device__ inline __nv_bfloat162 __h##name##2(__nv_bfloat162 a, __nv_bfloat162 b) { return a op b; }
 XTUNE_BF16_OPERATION(+, add)
 XTUNE_BF16_OPERATION(-, sub)
@@ -75,10 +75,10 @@ __device__ inline __nv_bfloat16 __hmin(__nv_bfloat16 a, __nv_bfloat16 b) {
   return fminf(static_cast<float>(a), static_cast<float>(b));
 }
 
-#define XTUNE_BF16_COMPARISON(op, name)                                                       \
-  __device__ inline bool operator op(__nv_bfloat16 a, __nv_bfloat16 b) {                      \
-    return static_cast<float>(a) op static_cast<float>(b);                                    \
-  }                                                                                           \
+#define XTUNE_BF16_COMPARISON(op, name)                                  \
+  __device__ inline bool operator op(__nv_bfloat16 a, __nv_bfloat16 b) { \
+    return static_cast<float>(a) op static_cast<float>(b);               \
+  }                                                                      \
   __device__ inline bool __h##name(__nv_bfloat16 a, __nv_bfloat16 b) { return a op b; }
 XTUNE_BF16_COMPARISON(==, eq)
 XTUNE_BF16_COMPARISON(!=, ne)
@@ -87,3 +87,10 @@ XTUNE_BF16_COMPARISON(<=, le)
 XTUNE_BF16_COMPARISON(>, gt)
 XTUNE_BF16_COMPARISON(>=, ge)
 #undef XTUNE_BF16_COMPARISON
+
+__device__ inline __nv_bfloat16 atomicAdd(__nv_bfloat16* place, __nv_bfloat16 value) {
+  return xtune_hip::add_short(place, value);
+}
+__device__ inline __nv_bfloat162 atomicAdd(__nv_bfloat162* place, __nv_bfloat162 value) {
+  return xtune_hip::add_pair(place, value);
+}

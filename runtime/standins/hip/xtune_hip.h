@@ -114,3 +114,4 @@ __device__ inline void syncwarp(unsigned long long = ~0ull) {
 #define __syncwarp(...) xtune_hip::syncwarp(__VA_ARGS__)
 
 #include <xtune_cuda_types.h>
+#include <xtune_functions.h>

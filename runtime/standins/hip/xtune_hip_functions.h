@@ -45,6 +45,105 @@ __device__ inline __half2 __hmin2(__half2 a, __half2 b) {
   return __halves2half2(__hmin(__low2half(a), __low2half(b)), __hmin(__high2half(a), __high2half(b)));
 }
 
+// CUDA's functions of two integers; HIP's return double if these have different types.
+template <class T>
+struct xtune_is_integer {
+  static constexpr bool value = __is_integral(T);
+};
+#define XTUNE_OF_INTEGERS \
+  __attribute__((enable_if(xtune_is_integer<A>::value && xtune_is_integer<B>::value, "integers")))
+template <class A, class B>
+__device__ inline decltype(A() + B()) min(A a, B b) XTUNE_OF_INTEGERS {
+  using T = decltype(A() + B());
+  return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
+}
+template <class A, class B>
+__device__ inline decltype(A() + B()) max(A a, B b) XTUNE_OF_INTEGERS {
+  using T = decltype(A() + B());
+  return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
+}
+#undef XTUNE_OF_INTEGERS
+
+// Atomics that HIP has for no or only some GPUs, by those of whole words.
+namespace xtune_hip {
+/// Replaces a word by change(word) and returns the previous one.
+template <class Word, class Change>
+__device__ inline Word update(Word* place, Change change) {
+  Word old = *static_cast<volatile Word*>(place), expected;
+  do {
+    expected = old;
+    old = atomicCAS(place, expected, change(expected));
+  } while (old != expected);
+  return old;
+}
+/// The same for one half of a word.
+template <class Change>
+__device__ inline unsigned short update_half(unsigned short* place, Change change) {
+  const unsigned long long address = reinterpret_cast<unsigned long long>(place);
+  const unsigned shift = address & 2u ? 16 : 0;
+  const unsigned old = update(reinterpret_cast<unsigned*>(address & ~3ull), [&](unsigned word) {
+    const unsigned half = change(static_cast<unsigned short>(word >> shift));
+    return (word & ~(0xffffu << shift)) | half << shift;
+  });
+  return static_cast<unsigned short>(old >> shift);
+}
+/// Adds to a number of 16 bits, or to a pair of them.
+template <class T>
+__device__ inline T add_short(T* place, T value) {
+  unsigned short old = update_half(reinterpret_cast<unsigned short*>(place), [&](unsigned short bits) {
+    T number;
+    __builtin_memcpy(&number, &bits, sizeof number);
+    number = number + value;
+    __builtin_memcpy(&bits, &number, sizeof bits);
+    return bits;
+  });
+  __builtin_memcpy(&value, &old, sizeof value);
+  return value;
+}
+template <class T>
+__device__ inline T add_pair(T* place, T value) {
+  unsigned old = update(reinterpret_cast<unsigned*>(place), [&](unsigned bits) {
+    T pair;
+    __builtin_memcpy(&pair, &bits, sizeof pair);
+    pair = pair + value;
+    __builtin_memcpy(&bits, &pair, sizeof bits);
+    return bits;
+  });
+  __builtin_memcpy(&value, &old, sizeof value);
+  return value;
+}
+}  // namespace xtune_hip
+template <int = 0>
+__device__ inline __half atomicAdd(__half* place, __half value) {
+  return xtune_hip::add_short(place, value);
+}
+template <int = 0>
+__device__ inline __half2 atomicAdd(__half2* place, __half2 value) {
+  return xtune_hip::add_pair(place, value);
+}
+template <int = 0>
+__device__ inline unsigned short atomicCAS(unsigned short* place, unsigned short expected, unsigned short value) {
+  return xtune_hip::update_half(place, [&](unsigned short old) { return old == expected ? value : old; });
+}
+#define XTUNE_ATOMIC_LONG(name, wanted)                                                                \
+  template <int = 0>                                                                                   \
+  __device__ inline long long name(long long* place, long long value) {                                \
+    return static_cast<long long>(                                                                     \
+        xtune_hip::update(reinterpret_cast<unsigned long long*>(place), [&](unsigned long long bits) { \
+          const long long old = static_cast<long long>(bits);                                          \
+          return static_cast<unsigned long long>(wanted);                                              \
+        }));                                                                                           \
+  }
+XTUNE_ATOMIC_LONG(atomicMin, value < old ? value : old)
+XTUNE_ATOMIC_LONG(atomicMax, old < value ? value : old)
+#undef XTUNE_ATOMIC_LONG
+
+// The kinds of memory that a pointer is in.
+#define XTUNE_IS(builtin, place) builtin((const __attribute__((address_space(0))) void*)(place))
+#define __isShared(place) XTUNE_IS(__builtin_amdgcn_is_shared, place)
+#define __isLocal(place) XTUNE_IS(__builtin_amdgcn_is_private, place)
+#define __isGlobal(place) (!__isShared(place) && !__isLocal(place))
+
 // Cache hints: plain accesses.
 #define XTUNE_LOAD(name)                     \
   template <class T>                         \
@@ -111,10 +210,6 @@ XTUNE_BLOCK_SCOPE(atomicDec)
 
 // HIP's averages of integers before ROCm 6: those of signed ones are a truth value, those of unsigned ones overflow.
 // __hadd is a sum of __half, too.
-template <class T>
-struct xtune_is_integer {
-  static constexpr bool value = __is_integral(T);
-};
 template <bool IS_INTEGER>
 struct xtune_hadd_of {
   static __device__ int result(int a, int b) { return static_cast<int>((static_cast<long long>(a) + b) >> 1); }

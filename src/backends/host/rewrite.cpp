@@ -307,8 +307,8 @@ class SharedDeclaration {
   bool is_extern_ = false, is_static_ = false;
 };
 
-constexpr std::string_view waiting_prefixes[] = {"__syncthreads", "__syncwarp",   "__shfl",
-                                                 "__ballot",      "__activemask", "__nanosleep"};
+constexpr std::string_view waiting_prefixes[] = {"__syncthreads", "__syncwarp",  "__shfl",    "__ballot",
+                                                 "__activemask",  "__nanosleep", "__reduce_", "__match_"};
 constexpr std::string_view waiting_names[] = {
     "__any", "__any_sync", "__all", "__all_sync",
     // Of <xtune/portable.cuh>, which is a system header here: its own text does not count.
