@@ -1,57 +1,27 @@
-// A source as tokens and preprocessor directives, its __global__ functions, and the element types of their arguments.
+// The __global__ functions of a source, and the element types of their arguments.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/build/tokens.hpp"
 #include "xtune/dtype.hpp"
 
 namespace xtune::init {
 
-struct Token {
-  enum class Kind { word, number, literal, mark };
-  Kind kind = Kind::mark;
-  std::string text;          ///< of a literal, its quotes only
-  std::size_t line = 0;      ///< from 1
-  bool alternative = false;  ///< in the #else or #elif of a condition, whose first branch is read too
-
-  bool is(std::string_view other) const { return text == other; }
-  bool is_word() const { return kind == Kind::word; }
-};
-using Tokens = std::vector<Token>;
-
-/// A line that begins with #.
-struct Directive {
-  std::string name;          ///< "define", "if", ...
-  std::string text;          ///< what follows, spliced and without comments
-  std::size_t line = 0;      ///< from 1
-  std::string guard;         ///< "ifndef BLOCK": the innermost condition around it; empty: none
-  bool conditional = false;  ///< within any condition
-};
-
-struct TokenizedSource {
-  Tokens tokens;
-  std::vector<Directive> directives;
-};
-
-/// Comments and what stands behind #if 0 are omitted. "::", "->", and comparisons and assignments of two characters are
-/// one token each; ">>" is two, as templates end with it. Any bytes are accepted.
-TokenizedSource tokenize(std::string_view source);
-/// Of a directive's text.
-Tokens tokens_of(std::string_view text);
-
-/// Where the bracket at tokens[open] closes, as ( [ { or <; tokens.size() if it does not.
-std::size_t closing(const Tokens& tokens, std::size_t open);
-/// tokens[begin, end), as far as there are tokens.
-Tokens part(const Tokens& tokens, std::size_t begin, std::size_t end);
-/// The parts between commas outside of all brackets; none of an empty text.
-std::vector<Tokens> split_arguments(const Tokens& tokens);
-/// As source text, with blanks between words only.
-std::string text_of(const Tokens& tokens);
+using build::closing;
+using build::Directive;
+using build::part;
+using build::split_arguments;
+using build::text_of;
+using build::Token;
+using build::tokenize;
+using build::TokenizedSource;
+using build::Tokens;
+using build::tokens_of;
 
 struct TemplateParameter {
   std::string type;  ///< "int", "bool", "Mode"; "typename" of a type
