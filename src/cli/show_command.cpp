@@ -7,8 +7,11 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/device_unit.hpp"
+#include "core/build/source_cursor.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/work.hpp"
+#include "core/resolve/unit_source.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "report/text/run_report.hpp"
 #include "system/chosen_store.hpp"
@@ -117,7 +120,7 @@ std::string disassemble(const build::Artifact& artifact, const fs::path& image) 
 struct ShowOptions {
   CommonOptions common;
   std::string path, config;
-  bool best = false, ptx = false, isa = false, no_source = false;
+  bool best = false, ptx = false, isa = false, no_source = false, unit = false;
 };
 
 /// One of the kernels that the configuration launches.
@@ -415,7 +418,32 @@ void require_kernel(const std::string& path, const spec::Spec& spec) {
   if (why) throw bad_argument("{}: {}", path, why);
 }
 
+/// What compilers see of a spec's source, or of a source itself with all its kernels.
+int show_unit(const ShowOptions& options) {
+  spec::Spec spec;
+  if (options.path.ends_with(".toml")) {
+    spec = read_spec(options.path, options.common, "");
+    require_kernel(options.path, spec);
+  } else {
+    spec.kernel.source = fs::absolute(options.path);
+  }
+  const resolve::UnitSource unit = resolve::unit_source(spec, spec.kernel.source);
+  if (options.common.format == "json") {
+    Json json{{"unit", unit.text}, {"left_out", unit.left_out}, {"headers", unit.headers}};
+    print_json(json);
+    return done;
+  }
+  print_out("{}{}", unit.text, unit.text.ends_with('\n') ? "" : "\n");
+  const std::string source(build::without_byte_order_mark(spec::read_source(spec, spec.kernel.source).text));
+  if (const std::size_t lines = build::lines_left_out(source, unit.text); lines > 0)
+    tell("{} omitted, which no kernel uses\n", counted(lines, "line"));
+  for (const auto& [path, text] : unit.headers)
+    tell("{}: {} omitted\n", path, counted(build::lines_left_out(system::read_file(path), text), "line"));
+  return done;
+}
+
 int show_configs(ShowOptions options) {
+  if (options.unit) return show_unit(options);
   choose_config(options.config, options.common);
   require_kernel(options.path, read_spec(options.path, options.common, ""));
   const run::Target target = target_for(options.path, options.common, worker::TargetNeed::device_or_named);
@@ -452,6 +480,13 @@ void add_show_command(CLI::App& app, Context& context) {
   output.flag("--ptx", options.ptx, "Print PTX in place of the source");
   output.flag("--isa", options.isa, "Print the instructions in place of the source")->excludes("--ptx");
   output.flag("--no-source", options.no_source, "Print no code")->excludes("--ptx")->excludes("--isa");
+  output
+      .flag("--unit", options.unit,
+            "Print only the source as compilers see it, without what no kernel uses, such as main(); SPEC may be a "
+            "source as well")
+      ->excludes("--ptx")
+      ->excludes("--isa")
+      ->excludes("--no-source");
   add_common_options(command, options.common);
   add_store_option(command, options.common.store);
 }

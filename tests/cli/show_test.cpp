@@ -164,3 +164,29 @@ TEST_CASE("what show refuses") {
   CHECK(failed.exit_code == 3);
   CHECK(has(failed.stderr_text, "BLOCK=64 UNROLL=2: compile_failed: "));
 }
+
+TEST_CASE("a whole program is tuned as it is, --unit shows what is compiled, and main() is in no key") {
+  const Cli cli;
+  const std::string spec = scale_spec(cli);
+  const std::string kernel =
+      "float twice(float x) { return 2 * x; }\n__global__ void scale(float* x, int n) {\n"
+      "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) x[i] = twice(i);\n}\n";
+  const auto write = [&](const std::string& message) {
+    cli.write("scale.cu", "#include <stdio.h>\n#include \"host.h\"\nstatic Timer timer;\n" + kernel +
+                              "int main() {\n  float* x;\n  cudaMalloc(&x, 64);\n  scale<<<1, 64>>>(x, 16);\n  "
+                              "printf(\"" +
+                              message + "\");\n}\n");
+  };
+  cli.write("host.h", "struct Timer { cudaEvent_t start; };\nvoid check(cudaEvent_t);\n");
+  write("done");
+  const CommandResult unit = cli.xtune({"show", "--unit", spec});
+  CHECK(unit.exit_code == 0);
+  CHECK(has(unit.stdout_text, kernel));
+  CHECK_FALSE(has(unit.stdout_text, "cudaMalloc"));
+  CHECK(has(unit.stderr_text, "7 lines omitted"));
+  CHECK(has(unit.stderr_text, "host.h: 2 lines omitted"));
+  CHECK(parsed(cli.xtune({"show", "--unit", cli.path("scale.cu"), "--format", "json"}))["left_out"]["main"] == 9);
+  CHECK(cli.xtune({"run", spec, "--backend", "host", "--quiet"}).exit_code == 0);
+  write("ready");
+  CHECK(cli.xtune({"best", spec, "--backend", "host"}).exit_code == 0);
+}

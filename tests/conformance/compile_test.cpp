@@ -30,6 +30,20 @@ template <int A, int B> __global__ void fill(int* x) { x[threadIdx.x] = A * 10 +
   CHECK(download<int>(*y) == std::vector<int>(8, 34));
 }
 
+COMPILER_TEST("a request's texts of headers stand for the files") {
+  const system::TemporaryDirectory folder;
+  const std::string header = (folder.path() / "h.h").string();
+  system::write_file_atomically(header, "#error the file itself\n");
+  auto request = request_for(t, "#include \"h.h\"\n__global__ void k(int* x) { x[0] = seven(); }\n", "k");
+  request.include_dirs.push_back(folder.path().string());
+  request.headers[header] = "#pragma once\n__device__ inline int seven() { return 7; }\n";
+  compile(t, request);
+  request.headers[header] = "\n  __device__ inline int seven() { return eight; }\n";
+  const CandidateFailure failure = failing_compile(t, request);
+  CHECK(has(failure.what(), "h.h"));  // of a temporary directory: without its path
+  CHECK(failure.log().find(header) == failure.log().find(folder.path().parent_path().string()));
+}
+
 CONFORMANCE_TEST("variables of the source are found by their C++ names, and filled before launches") {
   auto request = request_for(t, R"(
 __constant__ float plain[4];

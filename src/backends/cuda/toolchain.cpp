@@ -303,28 +303,36 @@ class NvrtcToolchain final : public build::Toolchain {
     return api;
   }
 
+  /// What nvcc gives without an #include comes first, unless the source has something else of one of these names.
+  /// Functions without a mark are the device's if NVRTC refuses them otherwise: a kernel may call a constexpr one, and
+  /// any where all code is for the device.
   gpu::CompiledProgram compile_source(const build::CompileRequest& request) {
-    try {
-      return compile_with_names(request, {"--pre-include=" + names_file()});
-    } catch (const build::CandidateFailure& failure) {
-      // The source has something else of one of these names.
-      static const RE2 names("\\b(INFINITY|NAN|HUGE_VALF?|M_[A-Z0-9_]+)\\b");
-      if (failure.log().find(portable_.path().string()) == std::string::npos &&
-          !RE2::PartialMatch(failure.log(), names))
-        throw;
-      try {
-        return compile_with_names(request, {});
-      } catch (const build::CandidateFailure&) {  // the failure to report is the first one
+    static const RE2 name("\\b(INFINITY|NAN|HUGE_VALF?|M_[A-Z0-9_]+)\\b");
+    std::vector<std::string> names{"--pre-include=" + names_file()}, marks;
+    for (std::exception_ptr first;;) try {
+        std::vector<std::string> more = names;
+        more.insert(more.end(), marks.begin(), marks.end());
+        return compile_with(request, more);
+      } catch (const build::CandidateFailure& failure) {
+        const std::string& log = failure.log();
+        if (marks.empty() && log.find("-default-device") != std::string::npos) {
+          marks = {"--device-as-default-execution-space"};
+        } else if (!names.empty() &&
+                   (log.find(portable_.path().string()) != std::string::npos || RE2::PartialMatch(log, name))) {
+          names.clear();
+          first = std::current_exception();
+        } else if (first) {
+          std::rethrow_exception(first);
+        } else {
+          throw;
+        }
       }
-      throw;
-    }
   }
 
-  /// names: the options that give the kernel what nvcc gives without an #include.
-  gpu::CompiledProgram compile_with_names(const build::CompileRequest& request, const std::vector<std::string>& names) {
+  gpu::CompiledProgram compile_with(const build::CompileRequest& request, const std::vector<std::string>& more) {
     const gpu::CompilerApi api = api_for(request.arch);
     std::vector<std::string> options = options_for(request);
-    options.insert(options.begin(), names.begin(), names.end());
+    options.insert(options.begin(), more.begin(), more.end());
     const build::SplitSource split = build::split_source(request);
     const auto compiled = [&](const std::string& source, const std::vector<std::string>& with) {
       return gpu::compile_program(api, request, source, with);

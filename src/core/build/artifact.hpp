@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,7 +52,10 @@ struct CompileRequest {
   /// The key without what only a compiler can tell (manifest.hpp). Empty: the artifact's key is fixed.
   std::string base_key{};
   std::vector<Manifest> known_manifests{};  ///< of earlier compiles of this source
-  std::string run{};                        ///< makes the keys of compiles whose files are unknown unique to a run
+  /// Texts of the user's headers in the place of those in their files (device_unit.hpp): by canonical path.
+  std::map<std::string, std::string> headers{};
+  std::map<std::string, std::size_t> left_out{};  ///< names that these texts and the source lack, with their lines
+  std::string run{};  ///< makes the keys of compiles whose files are unknown unique to a run
 };
 
 /// For a kernel of xtune itself.

@@ -18,6 +18,7 @@
 #include "core/build/preamble.hpp"
 #include "core/build/shortage.hpp"
 #include "core/build/source_closure.hpp"
+#include "core/build/unit_headers.hpp"
 #include "system/files.hpp"
 
 namespace xtune::build {
@@ -191,27 +192,28 @@ std::string hint_of(KernelCompiler compiler, std::string_view line) {
   return {};
 }
 
-/// The source without comments, roughly: enough to find words in code.
-bool is_whole_program(std::string_view source) {
-  const auto has_code = [&](std::string_view word) {
-    for (std::size_t at = source.find(word); at != std::string_view::npos; at = source.find(word, at + 1)) {
-      const std::size_t newline = source.rfind('\n', at);
-      const std::size_t start = newline == std::string_view::npos ? 0 : newline + 1;
-      if (source.substr(start, at - start).find("//") == std::string_view::npos) return true;
-    }
-    return false;
-  };
-  return has_code("<<<") || has_code("int main(");
+/// The hint of an error that names what the unit omits: "error: identifier "foo" is undefined", "'foo' was not declared
+/// in this scope". Empty: it does not.
+std::string unit_hint(const std::map<std::string, std::size_t>& left_out, std::string_view line) {
+  const std::size_t error = line.find("error");
+  if (left_out.empty() || error == std::string_view::npos) return {};
+  const std::string quoted(quoted_name(line.substr(error)));
+  const auto found = left_out.find(quoted.substr(0, quoted.find_first_of("(<")));
+  if (found == left_out.end()) return {};
+  return fmt::format(
+      "'{}' of line {} is not compiled, as it has no __device__ and no kernel seems to use it; mark it, or see what is "
+      "compiled: `xtune show --unit`",
+      found->first, found->second);
 }
 
-std::string whole_program_hint(KernelCompiler compiler) {
-  const char* const guard = compiler == KernelCompiler::host    ? "#ifndef XTUNE_HOST"
-                            : compiler == KernelCompiler::nvrtc ? "#ifndef __CUDACC_RTC__"
-                                                                : "#ifndef XTUNE_HIP";
-  return fmt::format(
-      "the file holds a whole program, and xtune compiles only device code: put main(), <<<>>> and the "
-      "headers that they need between {} and #endif, or into another file",
-      guard);
+/// The hint of the first error that has one.
+std::string hint_in(KernelCompiler compiler, std::string_view log, const std::map<std::string, std::size_t>& left_out) {
+  for (const std::string_view line : base::split_lines(log)) {
+    if (!states_an_error(line)) continue;
+    if (std::string hint = unit_hint(left_out, line); !hint.empty()) return hint;
+    if (std::string hint = hint_of(compiler, line); !hint.empty()) return hint;
+  }
+  return {};
 }
 
 /// Whether the source compiles where these names are constants instead of macros, or nothing at all.
@@ -380,17 +382,11 @@ bool UnreadHeaders::learn(const CompileRequest& request, const CandidateFailure&
   return true;
 }
 
-std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log) {
-  for (const std::string_view line : base::split_lines(log)) {
-    if (!states_an_error(line)) continue;
-    if (is_whole_program(source)) return whole_program_hint(compiler);
-    if (std::string hint = hint_of(compiler, line); !hint.empty()) return hint;
-  }
-  return {};
-}
+std::string compile_hint(KernelCompiler compiler, std::string_view log) { return hint_in(compiler, log, {}); }
 
-Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
+Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile_files,
                            UnreadHeaders& unread) {
+  const Compile compile = [&](const CompileRequest& each) { return compile_with_headers(each, compile_files); };
   constexpr double longest_to_repeat_s = 10;
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -400,9 +396,9 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
     return artifact;
   } catch (const CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
-    if (unread.learn(request, failure, compile)) return with_compile_hint(compiler, request, compile, unread);
+    if (unread.learn(request, failure, compile)) return with_compile_hint(compiler, request, compile_files, unread);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    std::string hint = compile_hint(compiler, request.source, failure.log());
+    std::string hint = hint_in(compiler, failure.log(), request.left_out);
     if (hint.empty() && took.count() < longest_to_repeat_s) hint = macro_hint(request, failure, compile);
     std::string message = error_in_header(failure.what(), failure.log(), system::temporary_folder().string()) +
                           names_of_unread(unread.of(request.source_name));

@@ -17,7 +17,7 @@ namespace xtune::build {
 enum class KernelCompiler { host, nvrtc, hiprtc, hip_clang };
 
 /// A sentence about the log's error that is known best, without a full stop; empty: none is known.
-std::string compile_hint(KernelCompiler compiler, std::string_view source, std::string_view log);
+std::string compile_hint(KernelCompiler compiler, std::string_view log);
 
 /// Headers that a source includes and its compiler cannot read: most are for the CPU's side of a program (<mpi.h>,
 /// <thrust/sort.h>), so they are read as empty. What one compile has found out, the next ones of the source know.
@@ -47,7 +47,7 @@ class UnreadHeaders {
 
 /// compile(request), again each time that `unread` learns from a failure; messages name the headers. A
 /// CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure
-/// if it is one. An error in a header of xtune is reported as error_in_header() has it. If a definition is named in the
+/// if it is one. The request's texts of headers stand for their files (unit_headers.hpp). An error in a header of xtune is reported as error_in_header() has it. If a definition is named in the
 /// log and no hint is known, asks the compiler whether the source compiles where the name is not a macro: then the name
 /// means something else in the code, which the hint says.
 using Compile = std::function<Artifact(const CompileRequest&)>;

@@ -2,6 +2,7 @@
 #include "core/build/keys.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
@@ -68,6 +69,11 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
                  {"schema", key_schema}};
   if (!request.more_entries.empty()) parts.emplace_back("more_entries", canonical_list(request.more_entries));
   if (!request.variables.empty()) parts.emplace_back("variables", canonical_list(request.variables));
+  if (!request.headers.empty()) {
+    std::set<std::string> digests;
+    for (const auto& [path, text] : request.headers) digests.insert(base::sha256(text));
+    parts.emplace_back("headers", canonical_list({digests.begin(), digests.end()}));
+  }
   return parts;
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/named.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/build/source_cursor.hpp"
 #include "core/build/step_limits.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/value.hpp"
@@ -20,12 +19,6 @@ namespace {
   throw Error(ErrorKind::invalid_spec, spec::to_string(at) + ": " + message);
 }
 
-spec::SourceText source_of(const spec::Spec& spec, const std::filesystem::path& path) {
-  spec::SourceText source = spec::read_source(spec, path);
-  source.text = build::without_byte_order_mark(source.text);
-  return source;
-}
-
 }  // namespace
 
 CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& space_, Bindings problem_,
@@ -34,7 +27,7 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
       arch(std::move(arch_)),
       toolchain(std::move(toolchain_)),
       sanitize(sanitize_) {
-  if (!spec.kernel.source.empty()) sources.tuned = source_of(spec, spec.kernel.source);
+  if (!spec.kernel.source.empty()) sources.tuned = unit_source(spec, spec.kernel.source);
   if (spec.process) {
     build::KeyedFiles files;
     sources.tuned.text = source_manifest(*spec.process, files);
@@ -49,15 +42,16 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   if (reference.kind == spec::ReferenceSpec::Kind::kernel)
     sources.reference = reference.source.empty() || reference.source == spec.kernel.source
                             ? sources.tuned
-                            : source_of(spec, reference.source);
+                            : unit_source(spec, reference.source);
 }
 
-build::CompileRequest CandidateResolver::State::request(const space::Config& config,
-                                                        const spec::SourceText& from) const {
+build::CompileRequest CandidateResolver::State::request(const space::Config& config, const UnitSource& from) const {
   build::CompileRequest result;
   result.source_name = from.path.string();
   result.source = from.text;
   result.first_line = from.first_line;
+  result.headers = from.headers;
+  result.left_out = from.left_out;
   result.include_dirs.push_back(from.path.parent_path().string());
   for (const auto& folder : spec.kernel.include_dirs) result.include_dirs.push_back(folder.string());
   const std::vector<space::Parameter>& parameters = space.parameters();

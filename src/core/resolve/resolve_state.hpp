@@ -15,6 +15,7 @@
 #include "core/build/source_closure.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/resolve/unit_source.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/outcome.hpp"
@@ -62,7 +63,7 @@ struct BufferTexts {
 
 /// Of the tuned kernel and of the reference's.
 struct Sources {
-  spec::SourceText tuned, reference;
+  UnitSource tuned, reference;
 };
 
 /// The sources of a program, and the program that builds it.
@@ -198,7 +199,7 @@ struct CandidateResolver::State : SpecTexts {
   std::string call_files_text(const device::ProgramCall& call);
 
   /// All but entry, options and variables.
-  build::CompileRequest request(const space::Config& config, const spec::SourceText& from) const;
+  build::CompileRequest request(const space::Config& config, const UnitSource& from) const;
   build::CompileRequest program_request(const space::Config& config) const;
   /// Everything the request's source includes; read once for each set of directories, and for each set of definitions
   /// if #include MACRO depends on them.

@@ -110,7 +110,7 @@ template <>
 constexpr auto members<Request> = [](auto& of) {
   return std::tie(of.source_name, of.source, of.first_line, of.include_dirs, of.entry, of.options, of.defines, of.arch,
                   of.sanitize, of.folder, of.toolchain, of.variables, of.more_entries, of.files, of.base_key,
-                  of.known_manifests, of.run);
+                  of.known_manifests, of.headers, of.left_out, of.run);
 };
 template <>
 constexpr auto members<run::CompileJob> = [](auto& of) {

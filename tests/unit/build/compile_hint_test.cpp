@@ -13,7 +13,7 @@ using namespace xtune::build;
 
 namespace {
 
-std::string hint(KernelCompiler compiler, const std::string& log) { return compile_hint(compiler, "", log); }
+std::string hint(KernelCompiler compiler, const std::string& log) { return compile_hint(compiler, log); }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -162,18 +162,6 @@ TEST_CASE("NVIDIA's headers and textures have a way out that all backends have")
   CHECK(contains(hint(KernelCompiler::host, "k.cu:1:9: error: 'normcdfinvf' was not declared in this scope\n"),
                  "the host backend has no 'normcdfinvf'; run with --backend cuda"));
   CHECK(hint(KernelCompiler::host, "k.cu:1:9: error: 'inverse' was not declared in this scope\n").empty());
-}
-
-TEST_CASE("a file with main or a launch is a whole program; comments are not") {
-  const std::string log = "k.cu:6:28: error: 'cudaMalloc' was not declared in this scope\n";
-  for (const char* source : {"int main() { }\n", "void f() { k<<<1, 64>>>(x); }\n"}) {
-    CHECK(contains(compile_hint(KernelCompiler::host, source, log), "the file holds a whole program"));
-    CHECK(contains(compile_hint(KernelCompiler::nvrtc, source, "k.cu(1): error: x\n"), "#ifndef __CUDACC_RTC__"));
-    for (const KernelCompiler compiler : {KernelCompiler::hiprtc, KernelCompiler::hip_clang})
-      CHECK(contains(compile_hint(compiler, source, "k.cu:1:1: error: x\n"), "between #ifndef XTUNE_HIP and"));
-  }
-  CHECK(compile_hint(KernelCompiler::host, "// k<<<1, 64>>>(x) in int main()\n", log).empty());
-  CHECK(compile_hint(KernelCompiler::host, "int main() { }\n", "k.cu:1: warning: x\n").empty());
 }
 
 TEST_CASE("a hint follows the message, and a failure keeps its kind") {

@@ -1,0 +1,135 @@
+#include "core/build/device_unit.hpp"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "system/files.hpp"
+
+namespace {
+
+using xtune::build::device_unit;
+using xtune::build::UnitRoots;
+
+/// The lines that are left, without blanks around them.
+std::string left(const std::string& source, const UnitRoots& roots = {{"k"}}) {
+  const std::string unit = device_unit(source, {}, roots).source;
+  CHECK(unit.size() == source.size());
+  std::string text;
+  for (const std::string_view line : xtune::base::split_lines(unit))
+    if (const auto words = xtune::base::trimmed(line); !words.empty()) text += std::string(words) + "\n";
+  return text;
+}
+
+const std::string k = "__global__ void k(float* x) { x[0] = 1; }\n";
+const std::string main_function = "int main() { k<<<1, 1>>>(0); }\n";
+
+}  // namespace
+
+TEST_CASE("what a program has besides its kernel is left out") {
+  for (const std::string host :
+       {"void f();\n",
+        "static int f(int a, char** b) { if (a) { return 1; } return 0; }\n",
+        "std::vector<float> v(10);\n",
+        "FILE* file = 0;\n",
+        "int a = 1, *b, c[2] = {1, 2};\n",
+        "template <typename T, int N = (3 > 2)> T f(T x) { return x; }\n",
+        "template void f<int>(int);\n",
+        "template <> void f<int>(int x) { g(x); }\n",
+        "extern \"C\" int f(void);\n",
+        "Timer::Timer(int n) : n_(n), m_{n} { start(); }\n",
+        "void Timer::start() const noexcept { }\n",
+        "__host__ void f() { }\n",
+        "std::ostream& operator<<(std::ostream& out, int x) { return out; }\n",
+        "void (*f)(int) = nullptr;\n",
+        "auto f = [](int x) { return x; };\n",
+        "struct Timer { void start(); }; void f(Timer t) { t.start(); }\n",
+        "typedef std::chrono::steady_clock Clock; Clock::time_point now() { return Clock::now(); }\n",
+        "using Clock = std::chrono::steady_clock; Clock::time_point now();\n",
+        "enum { A, B }; int f() { return A; }\n",
+        "[[nodiscard]] int f() try { return 1; } catch (...) { }\n",
+        "LAUNCH(3) void f(int x) { }\n",
+        "int f() { const char* s = R\"(}\"{)\"; return '}'; } // }\n",
+        "const char* names[] = {\"a\", \"b\"}; int n(2);\n",
+        "__global__ void other(float* y) { y[0] = 2; }\n"}) {
+    CAPTURE(host);
+    const std::string unit = left(host + k + main_function);
+    CHECK((unit == k || unit == "// }\n" + k));
+  }
+}
+
+TEST_CASE("what a kernel uses stays, with or without a mark") {
+  for (const std::string used :
+       {"inline float f(float x) { return x; }\n", "float f(float);\n", "#define f(x) g(x)\nfloat g(float);\n",
+        "namespace a { namespace b { float f(float x) { return 1; } } }\n", "typedef float (*f)(float);\n",
+        "template <class T> struct f { T x; f(T y) : x(y) { } };\n", "const int n(5); enum { f = n };\n",
+        "struct __align__(8) f { float x; };\nf operator+(f a, f b);\n",
+        "#ifdef A\nfloat f(float x) { return 1; }\n#else\nfloat f(float x) { return 2; }\n#endif\n",
+        "#define HD __host__ __device__\nHD float f(float);\n", "struct S { int a; } f;\n",
+        "MACRO(f)\nSOME_NAMESPACE_BEGIN\nfloat f(int);\nSOME_NAMESPACE_END\n",
+        "static_assert(sizeof(S) == 4, \"\");\nfloat f(int);\n", "float f(int), g(int);\n"}) {
+    CAPTURE(used);
+    const std::string kernel = "__global__ void k(float* x) { x[0] = f(x[1]); }\n";
+    CHECK(left(used + kernel + main_function) == used + kernel);
+  }
+}
+
+TEST_CASE("names decide") {
+  // A variable of a kernel and a member are not calls.
+  CHECK(left("void f();\n__global__ void k(S s) { int f = s.f; s.g = f; }\nvoid g();\n" + main_function) ==
+        "__global__ void k(S s) { int f = s.f; s.g = f; }\n");
+  // A function without a mark is not kept beside one with a mark.
+  CHECK(left("int f(long x);\n__device__ int f(int x);\n__global__ void k() { f(1); }\n") ==
+        "__device__ int f(int x);\n__global__ void k() { f(1); }\n");
+  // Words of the spec.
+  CHECK(left("struct A { }; struct B { };\n" + k + main_function, {{"k"}, "k<A>;"}) == "struct A { };\n" + k);
+  CHECK(left("float f(float);\n" + k + main_function, {{"k"}, "f"}) == "float f(float);\n" + k);
+  // An entry that is not here: all kernels stay.
+  CHECK(left(k + "__global__ void k2();\n" + main_function, {{"elsewhere"}}) == k + "__global__ void k2();\n");
+  // Names that a macro makes.
+  CHECK(left("#define M(a) f##a\nint f1; void f2();\n__global__ void k() { M(1); }\n" + main_function) ==
+        "#define M(a) f##a\nint f1;\n__global__ void k() { M(1); }\n");
+}
+
+TEST_CASE("lines, columns and directives stay") {
+  const std::string source =
+      "#include <stdio.h>\nint main(int argc,\r\n\tchar** argv) {  // \xC3\xA4\n#ifdef A\n#include \"a.inc\"\n#pragma "
+      "omp "
+      "parallel\n  f();\n#define N 3\n#endif\n}  __global__ void k() { }\n";
+  const std::string unit = device_unit(source, {}, {{"k"}}).source;
+  CHECK(unit.find("__global__") == source.find("__global__"));
+  CHECK(left(source) == "#include <stdio.h>\n// \xC3\xA4\n#ifdef A\n#define N 3\n#endif\n__global__ void k() { }\n");
+}
+
+TEST_CASE("what does not balance stays") {
+  for (const std::string& source : {"int main() { if (x) {\n" + k, "void f( {\n" + k, ") } ] >\n" + k})
+    CHECK(device_unit(source, {}, {{"k"}}).source == source);
+}
+
+TEST_CASE("headers are cut likewise, and say what a macro means") {
+  const auto unit = device_unit("#include \"h.h\"\nHD int f(int);\nvoid g();\n" + k + main_function,
+                                {{"h.h", "#define HD __device__\nvoid host() { exit(1); }\nint used();\n"},
+                                 {"k.h", "template <class T> T unused(T x) { return x; }\n"}},
+                                {{"k"}, "used()"});
+  CHECK(unit.headers.at("h.h").find("exit") == std::string::npos);
+  CHECK(unit.headers.at("h.h").find("int used();") != std::string::npos);
+  CHECK(unit.left_out.at("host") == 2);
+}
+
+TEST_CASE("files of kernels stay as they are") {
+  namespace fs = std::filesystem;
+  int files = 0;
+  for (const char* directory : {"kernels", "examples", "tests/faults"})
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(XTUNE_SOURCE_DIR) / directory)) {
+      if (entry.path().extension() != ".cu" && entry.path().extension() != ".hip") continue;
+      CAPTURE(entry.path());
+      const std::string source = xtune::system::read_file(entry.path());
+      if (source.find("main(") != std::string::npos) continue;
+      CHECK(device_unit(source, {}, {}).source == source);
+      ++files;
+    }
+  CHECK(files > 20);
+}
