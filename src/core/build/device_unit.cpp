@@ -347,23 +347,24 @@ void read_items(UnitText& text, const Macros& macros) {
 /// Which items the entries reach.
 class Reach {
  public:
-  Reach(std::vector<UnitText>& texts, Macros& macros, const UnitRoots& roots)
-      : texts_(texts), macros_(macros), all_marked_(roots.entries.empty()) {
+  /// named: code with further names.
+  Reach(std::vector<UnitText>& texts, Macros& macros, const std::set<std::string>& entries, const Tokens& named)
+      : texts_(texts), macros_(macros), all_marked_(entries.empty()) {
     for_each_item([&](const UnitText&, const Item& item) {
       for (const std::string& name : item.names) {
         if (item.marked && item.kind == Item::Kind::function) marked_.insert(name);
         if (item.kind == Item::Kind::type) types_.insert(name);
       }
     });
-    for (const std::string& entry : roots.entries) {
+    for (const std::string& entry : entries) {
       all_marked_ = all_marked_ || !marked_.contains(entry);
       called_.insert(entry);
     }
-    const Tokens tokens = tokens_of(roots.text);
-    read(tokens, 0, tokens.size());
+    read(named, 0, named.size());
   }
 
-  void run() {
+  /// Returns the names in what stays.
+  const Names& run() {
     for (bool changes = true; changes;) {
       changes = false;
       for_each_item([&](const UnitText& text, Item& item) {
@@ -373,6 +374,7 @@ class Reach {
         read(text.read.tokens, item.first, item.last + 1);
       });
     }
+    return used_;
   }
 
  private:
@@ -473,52 +475,49 @@ void blank_item(std::string& text, const UnitText& from, const Item& item) {
       blank(text, directive.begin, directive.end);
 }
 
-std::vector<UnitText> read_texts(const std::vector<std::string_view>& sources, const UnitRoots& roots) {
-  std::vector<UnitText> texts;
-  Macros macros;
-  for (const std::string_view source : sources) {
-    texts.push_back({source, tokenize(source)});
-    macros.add(texts.back().read.directives);
-  }
-  macros.find_marks();
-  for (UnitText& text : texts) read_items(text, macros);
-  Reach(texts, macros, roots).run();
-  return texts;
-}
-
 /// Whether something is to be blanked.
 bool holds_host_code(const UnitText& text) {
   return std::any_of(text.items.begin(), text.items.end(),
                      [](const Item& item) { return !item.stays && item.is_host_code(); });
 }
 
-std::string cut(const UnitText& from, std::map<std::string, std::size_t>& left_out) {
+/// used: names in what stays. NVIDIA's libraries of host functions are omitted as well where nothing names them.
+std::string cut(const UnitText& from, const Names& used, std::map<std::string, std::size_t>& left_out) {
   std::string text(from.text);
-  if (!holds_host_code(from)) return text;
   for (const Item& item : from.items) {
     if (item.stays) continue;
     blank_item(text, from, item);
     for (const std::string& name : item.names) left_out.try_emplace(name, from.read.tokens[item.first].line);
   }
+  for (const Directive& directive : from.read.directives)
+    for (const char* library : {"cub", "thrust"})
+      if (directive.name == "include" && directive.text.substr(0, 1).find_first_of("<\"") == 0 &&
+          directive.text.substr(1).starts_with(std::string(library) + "/") && !used.contains(library))
+        blank(text, directive.begin, directive.end);
   return text;
 }
 
 }  // namespace
 
-bool has_host_code(const std::string& source, const UnitRoots& roots) {
-  return holds_host_code(read_texts({source}, roots).front());
-}
-
 DeviceUnit device_unit(const std::string& source, const std::map<std::string, std::string>& headers,
                        const UnitRoots& roots) {
-  std::vector<std::string_view> sources{source};
-  for (const auto& [name, text] : headers) sources.push_back(text);
-  const std::vector<UnitText> texts = read_texts(sources, roots);
-  DeviceUnit unit;
-  unit.source = cut(texts.front(), unit.left_out);
+  std::vector<UnitText> texts{{source, tokenize(source)}};
+  for (const auto& [name, text] : headers) texts.push_back({text, tokenize(text)});
+  Macros macros;
+  for (const UnitText& text : texts) macros.add(text.read.directives);
+  const TokenizedSource named = tokenize(roots.text);
+  macros.add(named.directives);
+  macros.find_marks();
+  for (UnitText& text : texts) read_items(text, macros);
+  Reach reach(texts, macros, roots.entries, named.tokens);
+  const Names used = reach.run();
+  DeviceUnit unit{source};
+  const bool is_program = holds_host_code(texts.front());
+  if (is_program) unit.source = cut(texts.front(), used, unit.left_out);
   std::size_t i = 0;
   for (const auto& [name, text] : headers)
-    if (std::string header = cut(texts[++i], unit.left_out); header != text) unit.headers[name] = std::move(header);
+    if (const UnitText& header = texts[++i]; is_program || holds_host_code(header))
+      if (std::string rest = cut(header, used, unit.left_out); rest != text) unit.headers[name] = std::move(rest);
   return unit;
 }
 

@@ -28,8 +28,6 @@ struct DeviceUnit {
 /// A text that holds no host function and no host variable is returned as it is.
 DeviceUnit device_unit(const std::string& source, const std::map<std::string, std::string>& headers,
                        const UnitRoots& roots);
-/// Whether device_unit() can change the source.
-bool has_host_code(const std::string& source, const UnitRoots& roots);
 
 /// The number of lines that are blank in the unit and not in the source.
 std::size_t lines_left_out(const std::string& source, const std::string& unit);

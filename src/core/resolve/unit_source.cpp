@@ -39,10 +39,17 @@ build::UnitRoots roots_of(const spec::Spec& spec, const std::filesystem::path& p
   return roots;
 }
 
+/// None where they are a library: reading it would take longer than compiling it.
 std::map<std::string, std::string> headers_of(const spec::Spec& spec, const spec::SourceText& source) try {
+  constexpr std::size_t max_bytes = std::size_t{1} << 20;
   std::map<std::string, std::string> texts;
+  std::size_t bytes = 0;
   if (const auto headers = init::user_headers(source.path, source.text, spec.kernel))
-    for (const auto& [header, scanned] : *headers) texts[header.string()] = system::read_file(header);
+    for (const auto& [header, scanned] : *headers) {
+      std::string& text = texts[header.string()] = system::read_file(header);
+      bytes += text.size();
+      if (bytes > max_bytes) return {};
+    }
   return texts;
 } catch (const Error&) {  // the key's reader reports it
   return {};

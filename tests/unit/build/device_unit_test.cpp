@@ -104,6 +104,14 @@ TEST_CASE("lines, columns and directives stay") {
   CHECK(left(source) == "#include <stdio.h>\n// \xC3\xA4\n#ifdef A\n#define N 3\n#endif\n__global__ void k() { }\n");
 }
 
+TEST_CASE("a library of host functions is omitted unless the kernels name it") {
+  const std::string includes = "#include <cub/cub.cuh>\n#include \"thrust/sort.h\"\n#include <cuda.h>\n";
+  CHECK(left(includes + k + main_function) == "#include <cuda.h>\n" + k);
+  const std::string uses = "__global__ void k() { cub::Block b; thrust::sort(b); }\n";
+  CHECK(left(includes + uses + main_function) == includes + uses);
+  CHECK(left(includes + k) == includes + k);
+}
+
 TEST_CASE("what does not balance stays") {
   for (const std::string& source : {"int main() { if (x) {\n" + k, "void f( {\n" + k, ") } ] >\n" + k})
     CHECK(device_unit(source, {}, {{"k"}}).source == source);
