@@ -6,11 +6,13 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/build/device_unit.hpp"
 #include "core/init/body.hpp"
 #include "core/init/macros.hpp"
 #include "core/init/signature.hpp"
@@ -780,7 +782,14 @@ std::vector<std::string> header_texts(const std::filesystem::path& path, const s
 }
 
 Draft draft_spec(const DraftRequest& request) {
-  const TokenizedSource source = tokenize(request.source);
+  const std::vector<KernelFunction> kernels = kernel_functions(tokenize(request.source).tokens);
+  const std::vector<const KernelFunction*> chosen = chosen_kernels(kernels, request);
+  // Names of host code are no parameters.
+  build::UnitRoots roots;
+  for (const KernelFunction* kernel : chosen) roots.entries.insert(kernel->name);
+  std::map<std::string, std::string> texts;
+  for (const std::string& header : request.headers) texts[std::to_string(texts.size())] = header;
+  const TokenizedSource source = tokenize(build::device_unit(request.source, texts, roots).source);
   std::vector<TokenizedSource> headers;
   TokenizedSource all = source;
   for (const std::string& header : request.headers) {
@@ -788,8 +797,6 @@ Draft draft_spec(const DraftRequest& request) {
     all.tokens.insert(all.tokens.end(), headers.back().tokens.begin(), headers.back().tokens.end());
     all.directives.insert(all.directives.end(), headers.back().directives.begin(), headers.back().directives.end());
   }
-  const std::vector<KernelFunction> kernels = kernel_functions(source.tokens);
-  const std::vector<const KernelFunction*> chosen = chosen_kernels(kernels, request);
   const TypeNames types(all);
   const SourceNames names = source_names(source, headers, types, kernels);
   const DraftModel model = drafted_model({request, names, types}, chosen);

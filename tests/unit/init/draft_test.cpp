@@ -78,6 +78,19 @@ TEST_CASE("one dimension: size, roles, grid and block follow from the index") {
   CHECK(scale.draft.guesses.size() >= 5);
 }
 
+TEST_CASE("names of host code are no parameters") {
+  const Drafted draft = drafted(
+      "#define RUNS 100\n#define BLOCK 256\nconstexpr int all_runs = RUNS * 4;\n"
+      "__device__ void of_other(float* y) { y[EXTENT] = 1; }\n"
+      "__global__ void other(float* y) { of_other(y); }\n"
+      "__global__ void k(float* x, int n) {\n  int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) x[i] = 1;\n}\n"
+      "int main() { for (int i = 0; i < all_runs; ++i) k<<<1, BLOCK>>>(0, 1); }\n",
+      {"k"});
+  CHECK(has(draft, "BLOCK"));
+  CHECK_FALSE(has(draft, "RUNS"));
+  CHECK_FALSE(has(draft, "EXTENT"));
+}
+
 TEST_CASE("what is added to is inout, and so is what is passed on") {
   const Drafted sum = drafted(
       "__device__ void add(float*, int);\n__global__ void k(float* a, float* b, unsigned* c, float* d, int n) {\n"
