@@ -1,4 +1,4 @@
-// Definitions are searched only in the source, uses of parameters also in the headers that it includes.
+// Definitions and uses of parameters are searched in the source and in the headers that it includes.
 #include "core/resolve/source_warnings.hpp"
 
 #include <fmt/core.h>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
@@ -110,17 +111,22 @@ std::vector<std::string> source_warnings(const spec::Spec& spec) {
           fmt::format("{}: neither the source nor launch, arguments or options name {}: its values give "
                       "the same kernel",
                       spec::to_string(spec.parameters_at[i]), name));
-  for (const space::Parameter& parameter : spec.parameters) {
-    const std::string& name = parameter.name;
-    const auto replaced = std::find_if(scan.macros.begin(), scan.macros.end(), [&](const build::MacroLine& macro) {
-      return !macro.conditional && begins_with(macro.text, name);
-    });
-    if (!parameter.compile_time || replaced == scan.macros.end()) continue;
-    warnings.push_back(fmt::format(
-        "{}:{}: {} is a parameter of the spec, and this #define replaces its value: put it between #ifndef {} and "
-        "#endif",
-        spec.kernel.source.filename().string(), source.first_line - 1 + replaced->line, name, name));
-  }
+  std::vector<std::pair<std::string, build::SourceScan>> files{{spec.kernel.source.filename().string(), scan}};
+  if (const auto headers = init::user_headers(source.path, source.text, spec.kernel); headers && !spec.for_kokkos())
+    for (const auto& [path, header] : *headers) files.emplace_back(path.filename().string(), header.scan);
+  for (const space::Parameter& parameter : spec.parameters)
+    for (const auto& [file, scanned] : files) {
+      const std::string& name = parameter.name;
+      const auto replaced = std::find_if(
+          scanned.macros.begin(), scanned.macros.end(),
+          [&](const build::MacroLine& macro) { return !macro.conditional && begins_with(macro.text, name); });
+      if (!parameter.compile_time || replaced == scanned.macros.end()) continue;
+      const std::size_t before = &scanned == &files.front().second ? source.first_line - 1 : 0;
+      warnings.push_back(fmt::format(
+          "{}:{}: {} is a parameter of the spec, and this #define replaces its value: put it between #ifndef {} and "
+          "#endif",
+          file, before + replaced->line, name, name));
+    }
   return warnings;
 }
 

@@ -11,8 +11,9 @@ using namespace xtune;
 
 namespace {
 
-std::vector<std::string> warnings_of(const std::string& source) {
+std::vector<std::string> warnings_of(const std::string& source, const std::string& header = "") {
   const system::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "own.h") << header;
   std::ofstream(folder.path() / "k.cu") << source << "\nvoid k();\n";
   return resolve::source_warnings(spec::parse_spec(
       "[kernel]\nname = \"k\"\nsource = \"k.cu\"\noptions = [\"-DR={ROWS}\"]\n[space.params]\nBLOCK_X = [16, 32]\n"
@@ -50,6 +51,9 @@ TEST_CASE("a definition that replaces a parameter is reported, a default is not"
         std::vector<std::string>{"k.cu:2: BLOCK_X is a parameter of the spec, and this #define replaces its value: put "
                                  "it between #ifndef BLOCK_X and #endif"});
   CHECK(warnings_of("#define BLOCK_X\n").size() == 1);
+  const std::vector<std::string> of_header = warnings_of("#include \"own.h\"\n", "#pragma once\n#define BLOCK_X 16\n");
+  REQUIRE(of_header.size() == 1);
+  CHECK(of_header.front().starts_with("own.h:2: BLOCK_X is a parameter of the spec, and this #define replaces"));
   for (const char* source :
        {"#ifndef BLOCK_X\n#define BLOCK_X 16\n#endif\n", "#if !defined(BLOCK_X)\n#define BLOCK_X 1\n#endif\n",
         "#define BLOCK_X2 16\n", "// #define BLOCK_X 16\n", "#define ROWS 4\n", "int x = BLOCK_X;\n#undef ROWS\n"}) {
