@@ -105,6 +105,7 @@ struct KernelArgument {
   bool is_written = false;         ///< of a buffer: the kernel writes it
   std::vector<std::string> shape;  ///< of a buffer: its extents as the spec has them, expressions over the problem
   std::string size;                ///< of a value: the problem size that it sets; empty: none
+  std::size_t struct_bytes = 0;    ///< of a struct or vector by value: its size; 0: dtype says all
 };
 
 /// A kernel that runs in the current context of the calling thread, on the stream it is given; in a thread without a

@@ -250,7 +250,7 @@ dispatch::Build build_of(const Result& result, const spec::Spec& spec) {
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("Result::binary: the scalar '{}' of {} cannot be {}", argument.name,
                               to_string(argument.dtype), to_text(*argument.filled)));
-    build.scalars.push_back(*encoded);
+    build.scalars.push_back({*encoded});
   }
   return build;
 }
@@ -262,8 +262,9 @@ Kernel Result::kernel(bool checked) const {
   if (!binary || binary->binary.empty())
     throw Error(
         ErrorKind::unavailable,
-        fmt::format("the result of '{}' has no binary of its winner: the store had lost it, or the directory it "
-                    "was saved to had none; xtune::load compiles the kernel again",
+        fmt::format("the result of '{}' has no binary of its winner: the store had lost it, the directory it "
+                    "was saved to had none, or the spec has structs, tables or loops, which a result does not hold; "
+                    "xtune::load makes the kernel from the spec",
                     kernel_name));
   dispatch::Parts parts;
   parts.spec = spec_of(*this);

@@ -169,9 +169,22 @@ std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const reso
 
 }  // namespace
 
+namespace {
+
+/// A result says scalars, buffers and launches without loops; load() has the rest from the spec.
+bool is_told_by_result(const spec::Spec& spec) {
+  return std::none_of(
+             spec.args.begin(), spec.args.end(),
+             [](const spec::ArgSpec& argument) { return !argument.fields.empty() || argument.value_bytes > 0; }) &&
+         std::none_of(spec.steps.begin(), spec.steps.end(),
+                      [](const spec::StepSpec& step) { return step.repeat || !step.with.empty(); });
+}
+
+}  // namespace
+
 std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const run::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch) {
-  if (!result.winner) return std::nullopt;
+  if (!result.winner || !is_told_by_result(spec)) return std::nullopt;
   // The launch depends only on the winner's values, so a space with any one configuration will do.
   const space::Space space =
       space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});

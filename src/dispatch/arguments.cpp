@@ -68,8 +68,11 @@ Value value_of(DType dtype, const void* bytes) {
 }  // namespace
 
 bool is_filled(const spec::Spec& spec, const spec::ArgSpec& argument) {
-  if (argument.kind != spec::ArgKind::scalar) return false;
-  const auto names = spec::parse_expression(*argument.value).names();
+  if (argument.kind != spec::ArgKind::scalar && argument.kind != spec::ArgKind::structure) return false;
+  for (const spec::StepSpec& step : spec.steps)
+    for (const auto& [name, value] : step.with)
+      if (name == argument.name) return true;
+  const auto names = spec::names_in(argument);
   return std::any_of(spec.parameters.begin(), spec.parameters.end(),
                      [&](const space::Parameter& parameter) { return names.contains(parameter.name); });
 }
@@ -116,28 +119,34 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
 }
 
 void ArgumentPlan::add_passed(const std::vector<const spec::ArgSpec*>& taken) {
-  std::size_t scalars = 0;
   for (const spec::ArgSpec& argument : spec_.args) {
     if (argument.map || argument.kind == spec::ArgKind::constant) continue;
-    const bool scalar = argument.kind == spec::ArgKind::scalar;
-    const std::size_t number = scalars;
-    scalars += scalar ? 1 : 0;
+    const std::size_t number = values_;
+    values_ += has_value(argument.kind) ? 1 : 0;
     // Arguments of the reference kernel only are not the caller's.
     const auto uses = [&](const spec::ArgSpec* each) {
       return each == &argument || (each->map && each->map->of == argument.name);
     };
     if (std::none_of(taken.begin(), taken.end(), uses)) continue;
     if (is_filled(spec_, argument)) {
+      if (!buffers_in(argument).empty())
+        refuse_calls(spec_, "the struct '" + argument.name +
+                                "' holds addresses of buffers and values of tuning parameters: let the kernel take "
+                                "the latter as scalars of their own");
       filled_.push_back(number);
       filled_names_.push_back(argument.name);
       continue;
     }
-    if (scalar) {
-      const std::string name(base::trimmed(argument.value->text, " \t"));
-      if (!spec::is_complex(argument.dtype) && spec_.cases.front().contains(name))
-        sources_.push_back({name, static_cast<std::uint16_t>(passed_.size()), argument.dtype,
-                            static_cast<std::uint8_t>(size_of(argument.dtype))});
-    }
+    const auto add_source = [&](const spec::Text& text, DType dtype, std::size_t at) {
+      const std::string name(base::trimmed(text.text, " \t"));
+      if (!spec::is_complex(dtype) && spec_.cases.front().contains(name))
+        sources_.push_back({name, static_cast<std::uint16_t>(passed_.size()), dtype,
+                            static_cast<std::uint8_t>(size_of(dtype)), static_cast<std::uint16_t>(at)});
+    };
+    if (argument.kind == spec::ArgKind::scalar) add_source(*argument.value, argument.dtype, 0);
+    for (const spec::FieldSpec& field : argument.fields)
+      for (std::size_t i = 0; i < field.value.size(); ++i)
+        add_source(field.value[i], field.dtype, field.at_byte + i * size_of(field.dtype));
     passed_.push_back(&argument);
   }
 }
@@ -183,9 +192,10 @@ std::vector<KernelArgument> ArgumentPlan::passed_arguments() const {
   for (const spec::ArgSpec* from : passed_) {
     KernelArgument& argument = arguments.emplace_back();
     argument.name = from->name;
-    argument.is_buffer = from->kind == spec::ArgKind::buffer;
+    argument.is_buffer = from->kind == spec::ArgKind::buffer || from->kind == spec::ArgKind::table;
     argument.dtype = from->dtype;
     argument.is_written = argument.is_buffer && from->role != spec::ArgRole::in;
+    if (from->kind == spec::ArgKind::structure) argument.struct_bytes = from->value_bytes;
     for (const spec::Text& extent : from->shape) argument.shape.push_back(extent.text);
   }
   for (const detail::SizeSource& source : sources_) arguments[source.passed].size = source.name;
@@ -197,12 +207,14 @@ Error ArgumentPlan::mapping_error(std::size_t map, const std::string& why) const
                                                    place(mapped_[map]), maps_[map]->name, why)};
 }
 
-std::vector<std::size_t> ArgumentPlan::sizes() const {
+std::vector<std::size_t> ArgumentPlan::sizes(const std::vector<measure::ScalarArgument>& values) const {
   std::vector<std::size_t> sizes;
   for (const spec::ArgSpec* argument : arguments_of(spec_, std::nullopt))
-    sizes.push_back(argument->map                             ? sizeof(measure::EncodedTensorMap)
-                    : argument->kind == spec::ArgKind::scalar ? size_of(argument->dtype)
-                                                              : sizeof(void*));
+    sizes.push_back(argument->map ? sizeof(measure::EncodedTensorMap)
+                    : argument->kind == spec::ArgKind::scalar || argument->kind == spec::ArgKind::structure
+                        ? argument->bytes_by_value()
+                        : sizeof(void*));
+  for (std::size_t i = values_; i < values.size(); ++i) sizes.push_back(values[i].bytes.size());
   return sizes;
 }
 
@@ -278,7 +290,7 @@ Bindings ArgumentPlan::problem(const detail::Binding& binding, const void* const
                             spec_.kernel.name, binding.missing.front(), binding.missing.front()));
   Bindings problem = binding.fixed;
   for (const detail::SizeSource& source : binding.sources)
-    problem.insert_or_assign(source.name, value_of(source.dtype, values[source.passed]));
+    problem.insert_or_assign(source.name, value_of(source.dtype, source.in(values)));
   return problem;
 }
 
@@ -303,6 +315,12 @@ void ArgumentPlan::check_types(const detail::Signature& signature) const {
     const std::string dtype = to_string(takes.dtype);
     const std::size_t bytes = size_of(takes.dtype);
     const std::string number = fmt::format("{} of {}", words_of(got.number), base::counted(got.bytes, "byte"));
+    if (takes.kind == spec::ArgKind::structure) {
+      if (got.is_pointer || got.bytes != takes.value_bytes)
+        fail(fmt::format("is a struct or vector of {} by value and was given {}", base::counted(takes.value_bytes, "byte"),
+                         got.is_pointer ? "a pointer" : number));
+      continue;
+    }
     if (takes.kind == spec::ArgKind::scalar) {
       if (got.is_pointer) fail("is a scalar of " + dtype + " and was given a pointer");
       if (got.bytes != bytes || !fits(got.number, takes.dtype))
@@ -321,7 +339,7 @@ void ArgumentPlan::check_types(const detail::Signature& signature) const {
 void ArgumentPlan::check_sizes(const detail::Binding& binding, const void* const* values) const {
   for (const detail::SizeSource& source : sources_) {
     const auto differs = [&](const Value& other, const std::string& where) {
-      const Value value = value_of(source.dtype, values[source.passed]);
+      const Value value = value_of(source.dtype, source.in(values));
       if (value != other)
         throw Error(ErrorKind::invalid_argument, fmt::format("{}, says {} = {}, and {} says {}", place(source.passed),
                                                              source.name, to_text(value), where, to_text(other)));
@@ -331,8 +349,8 @@ void ArgumentPlan::check_sizes(const detail::Binding& binding, const void* const
       continue;
     }
     for (const detail::SizeSource& read : binding.sources)
-      if (read.name == source.name && read.passed != source.passed)
-        differs(value_of(read.dtype, values[read.passed]), "'" + passed_[read.passed]->name + "'");
+      if (read.name == source.name && (read.passed != source.passed || read.at != source.at))
+        differs(value_of(read.dtype, read.in(values)), "'" + passed_[read.passed]->name + "'");
   }
 }
 
@@ -349,6 +367,8 @@ std::vector<std::uint64_t> ArgumentPlan::buffer_bytes(const Bindings& problem, c
       continue;
     }
     std::uint64_t total = argument->kind == spec::ArgKind::buffer ? size_of(argument->dtype) : 0;
+    // How many more entries a call's table has is not known here.
+    if (argument->kind == spec::ArgKind::table) total = sizeof(void*) * argument->fields.size();
     for (const spec::Text& text : argument->shape) {
       const std::int64_t extent = spec::evaluate_integer(text, names);
       if (extent < 0 || __builtin_mul_overflow(total, static_cast<std::uint64_t>(extent), &total))

@@ -8,6 +8,7 @@
 
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
+#include "core/measure/device.hpp"
 #include "core/spec/spec.hpp"
 #include "xtune/kernel.hpp"
 
@@ -15,12 +16,17 @@ namespace xtune {
 
 namespace detail {
 
-/// A problem size that is read from a scalar of the call.
+/// A problem size that is read from a scalar, or field of a struct, of the call.
 struct SizeSource {
   std::string name;
   std::uint16_t passed = 0;  ///< index among the passed arguments
   DType dtype = DType::i32;
   std::uint8_t bytes = 4;
+  std::uint16_t at = 0;  ///< in the argument, if that is a struct
+
+  const std::byte* in(const void* const* values) const noexcept {
+    return static_cast<const std::byte*>(values[passed]) + at;
+  }
 };
 
 /// A kernel's view of the problem: fixed sizes, and the sources of the others.
@@ -56,7 +62,7 @@ struct Route {
 /// another type.
 std::optional<Value> size_like(const Value& value, const Value& own);
 
-/// Whether xtune fills it in: a scalar whose value depends on a tuning parameter.
+/// Whether xtune fills it in: a value that depends on a tuning parameter, in the argument or in a step.
 bool is_filled(const spec::Spec& spec, const spec::ArgSpec& argument);
 
 /// Throws Error(unsupported), with advice, if the spec describes something that cannot be launched by a call: a
@@ -80,9 +86,12 @@ class ArgumentPlan {
   std::vector<std::size_t> map_numbers() const;
   /// The scalars whose values depend on the configuration, in the order of the spec, by their number among all scalars.
   const std::vector<std::size_t>& filled_scalars() const noexcept { return filled_; }
+  /// Number of the spec's values, which those that steps take instead follow.
+  std::size_t value_count() const noexcept { return values_; }
   const spec::ArgSpec& passed(std::size_t index) const { return *passed_[index]; }
   std::vector<KernelArgument> passed_arguments() const;
-  std::vector<std::size_t> sizes() const;  ///< bytes of each argument of routes()
+  /// Bytes of each argument of routes(), and of the values that steps take instead.
+  std::vector<std::size_t> sizes(const std::vector<measure::ScalarArgument>& values) const;
 
   /// Throws Error(invalid_argument) for a name that is not a problem size and for a value of another type than the
   /// spec's.
@@ -120,6 +129,7 @@ class ArgumentPlan {
   std::vector<Route> routes_;
   std::vector<std::size_t> mapped_;
   std::vector<std::size_t> filled_;
+  std::size_t values_ = 0;
   std::vector<std::string> filled_names_;
   std::vector<detail::SizeSource> sources_;  ///< all scalars that are exactly a size, in the order of the call
 };

@@ -171,8 +171,8 @@ class Writer {
     for (std::size_t i = 0; i < plan_.passed_count(); ++i) {
       const spec::ArgSpec& argument = plan_.passed(i);
       spec::TomlNode& node = argument_node(root, argument.name);
-      if (argument.kind == spec::ArgKind::scalar) {
-        write_scalar(node, argument, launch_.before[i]);
+      if (has_value(argument.kind)) {
+        write_value(node, argument, launch_.before[i]);
         continue;
       }
       if (argument.role == spec::ArgRole::scratch) continue;
@@ -200,7 +200,15 @@ class Writer {
     throw Error(ErrorKind::unsupported, "the spec's text has no argument '" + name + "'");
   }
 
-  void write_scalar(spec::TomlNode& node, const spec::ArgSpec& argument, const std::string& bytes) const {
+  void write_value(spec::TomlNode& node, const spec::ArgSpec& argument, const std::string& bytes) const {
+    if (!buffers_in(argument).empty())
+      throw Error(ErrorKind::unsupported, "a spec cannot say the addresses in '" + argument.name + "'");
+    if (argument.kind == spec::ArgKind::structure) {
+      system::write_file_atomically(folder_ / (argument.name + ".bin"), bytes);
+      for (const char* key : {"dtype", "value", "fields"}) drop(node, key);
+      set(node, "kind", node_of(std::string("struct")));
+      return set(node, "file", node_of(argument.name + ".bin"));
+    }
     if (launch_.problem.contains(argument.value->text)) return;
     const auto* const element = reinterpret_cast<const std::byte*>(bytes.data());
     const double number = spec::decode(argument.dtype, element);
@@ -354,8 +362,8 @@ void Capture::read_all(backend::Runtime& runtime, void* stream, const void* cons
   into.resize(bytes.size());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const spec::ArgSpec& argument = plan_.passed(i);
-    if (argument.kind == spec::ArgKind::scalar) {
-      if (!after) into[i].assign(static_cast<const char*>(values[i]), size_of(argument.dtype));
+    if (has_value(argument.kind)) {
+      if (!after) into[i].assign(static_cast<const char*>(values[i]), argument.bytes_by_value());
       continue;
     }
     if (!(after ? spec::is_output(argument.role) : spec::is_input(argument.role))) continue;

@@ -191,7 +191,7 @@ Key KernelState::key_of(const Binding& binding, const void* const* values) noexc
   key.words[1] = binding.id;
   key.count = 2;
   for (const SizeSource& source : binding.sources)
-    key.words[key.count++] = dispatch::word_of(values[source.passed], source.bytes);
+    key.words[key.count++] = dispatch::word_of(source.in(values), source.bytes);
   return key;
 }
 
@@ -227,7 +227,11 @@ int KernelState::launch(const Prepared& entry, void* stream, const void* const* 
     void** passed = parameters;
     if (step.arguments) {
       passed = own;
-      for (std::size_t i = 0; i < step.arguments->size(); ++i) own[i] = parameters[(*step.arguments)[i]];
+      for (std::size_t i = 0; i < step.arguments->size(); ++i) {
+        const std::size_t at = (*step.arguments)[i];
+        own[i] = at < routes.size() ? parameters[at]
+                                    : const_cast<std::byte*>(entry.replacing[at - routes.size()].bytes.data());
+      }
     }
     if (const int status = runtime_.launch(step.handle, step.launch, stream, passed); status != 0) [[unlikely]] {
       refused_step() = &step;
@@ -350,18 +354,20 @@ std::string KernelState::digest(const Binding& binding, const std::vector<Bindin
 void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
   const Bindings problem = whole(binding, sizes);
   if (!binding.missing.empty()) plan_.problem(binding, nullptr);  // throws, because no call could follow
-  std::array<measure::ScalarArgument, dispatch::max_arguments> scalars;
+  std::array<std::vector<std::byte>, dispatch::max_arguments> scalars;
   std::array<const void*, dispatch::max_arguments> values{};
   for (const SizeSource& source : binding.sources) {
-    measure::ScalarArgument& scalar = scalars[source.passed];
+    std::vector<std::byte>& scalar = scalars[source.passed];
+    scalar.resize(plan_.passed(source.passed).bytes_by_value());
+    std::byte* const bytes = scalar.data() + source.at;
     const Value& value = problem.at(source.name);
     if (const auto* integer = std::get_if<std::int64_t>(&value))
-      spec::encode(source.dtype, *integer, scalar.bytes.data());
+      spec::encode(source.dtype, *integer, bytes);
     else if (const auto* number = std::get_if<double>(&value))
-      spec::encode(source.dtype, *number, scalar.bytes.data());
+      spec::encode(source.dtype, *number, bytes);
     else
-      spec::encode(source.dtype, std::int64_t{value == Value(true)}, scalar.bytes.data());
-    values[source.passed] = scalar.bytes.data();
+      spec::encode(source.dtype, std::int64_t{value == Value(true)}, bytes);
+    values[source.passed] = scalar.data();
   }
   // The values that the call will read from its scalars, which may have narrower types than the values given here.
   const Bindings called = plan_.problem(binding, values.data());

@@ -157,13 +157,16 @@ Prepared Preparation::load(const Key& key, const Bindings& problem, const device
   const std::vector<backend::LoadedKernel> kernels = constants_.load(build, *parts_.runtime);
   Prepared prepared;
   prepared.key = key;
-  const std::vector<std::size_t> sizes = plan_.sizes();
+  const std::vector<std::size_t> sizes = plan_.sizes(build.scalars);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const device::Step& step = build.launch.steps[i];
     check_parameters(parts_.spec.kernel.name, step, kernels[i], step.chosen<std::size_t>(sizes));
     prepared.steps.push_back({kernels[i].handle, step.launch, step.arguments, step.name});
   }
-  prepared.as_passed = build.launch.steps.size() == 1 && plan_.takes_as_passed(build.launch.steps.front());
+  prepared.replacing.assign(build.scalars.begin() + static_cast<std::ptrdiff_t>(plan_.value_count()),
+                            build.scalars.end());
+  prepared.as_passed =
+      build.launch.steps.size() == 1 && prepared.replacing.empty() && plan_.takes_as_passed(build.launch.steps.front());
   std::vector<measure::TensorMap> maps;
   for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
   if (!maps.empty()) prepared.maps = std::make_shared<EncodedMaps>(std::move(maps));

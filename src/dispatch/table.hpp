@@ -70,9 +70,10 @@ struct PreparedStep {
 struct Prepared {
   Key key;
   std::uint64_t hash = 0;
-  std::vector<PreparedStep> steps;              ///< launched one after the other
-  bool as_passed = true;                        ///< there is one step, which takes exactly the caller's arguments
-  std::vector<measure::ScalarArgument> filled;  ///< added by xtune, in the order of ArgumentPlan::filled_scalars
+  std::vector<PreparedStep> steps;                   ///< launched one after the other
+  bool as_passed = true;                             ///< there is one step, which takes exactly the caller's arguments
+  std::vector<measure::ScalarArgument> filled;       ///< added by xtune, in the order of ArgumentPlan::filled_scalars
+  std::vector<measure::ScalarArgument> replacing{};  ///< values of some launches, whose positions follow the routes
   std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
   std::shared_ptr<EncodedMaps> maps;            ///< of the passed buffers; null: the kernel takes none
   std::string refusal;                          ///< not empty: there are no steps, for this reason

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include "base/text.hpp"
@@ -144,6 +146,16 @@ void ScratchBuffers::zero() {
 
 bool ScratchBuffers::any_zeroed() const noexcept { return std::any_of(layouts_.begin(), layouts_.end(), is_zeroed); }
 
+std::pair<DType, std::vector<std::byte>> ScratchBuffers::contents(const std::string& name) const {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (layouts_[i].name != name) continue;
+    std::vector<std::byte> bytes(layouts_[i].bytes());
+    buffers_[i]->read(0, bytes);
+    return {layouts_[i].dtype, std::move(bytes)};
+  }
+  throw std::out_of_range("no scratch buffer '" + name + "'");
+}
+
 std::string ScratchBuffers::poisoned() const {
   std::string names;
   for (const validate::ArgumentLayout& layout : layouts_)
@@ -228,7 +240,10 @@ LoadedProgram BenchProblem::load(const KernelCall& call) {
   constexpr double share = 0.4;
   LoadedProgram loaded;
   loaded.program = device.load(with_image(call.artifact), call.launch);
-  loaded.program->check_types(job.types);
+  std::vector<measure::ArgumentType> types = job.types;
+  for (const measure::ScalarArgument& scalar : call.scalars)
+    if (scalar.replaces && !types.empty()) types.push_back(types.at(*scalar.replaces));
+  loaded.program->check_types(types);
   constants.fill(*loaded.program, call.constants);
   const double max_bytes = call.scratch.empty() ? 0 : static_cast<double>(available_bytes()) * share;
   loaded.scratch =
@@ -236,10 +251,43 @@ LoadedProgram BenchProblem::load(const KernelCall& call) {
   return loaded;
 }
 
+/// With the addresses of buffers, which are in `passed`.
+measure::KernelArgument BenchProblem::value_of(measure::ScalarArgument scalar,
+                                               const std::vector<measure::KernelArgument>& passed) const {
+  for (const measure::ScalarArgument::Pointer& pointer : scalar.pointers) {
+    const void* const address =
+        static_cast<const std::byte*>(std::get<measure::Buffer*>(passed.at(pointer.argument))->address()) +
+        pointer.offset;
+    std::memcpy(scalar.bytes.data() + pointer.at, &address, sizeof address);
+  }
+  if (!scalar.in_memory) return scalar;
+  std::shared_ptr<measure::Buffer> table = device.allocate(scalar.bytes.size());
+  table->write(0, scalar.bytes);
+  return table;
+}
+
+void BenchProblem::add_up(BufferSet& set, const ScratchBuffers& scratch, const device::LaunchPlan* launched) const {
+  for (std::size_t at = 0, next = 0; at < job.arguments.size(); ++at) {
+    if (!job.arguments[at].buffer) continue;
+    const std::size_t i = next++;
+    const validate::ArgumentLayout& layout = arguments[i].layout;
+    if (layout.sum_of.empty() || (launched && launched->takes(at))) continue;
+    const auto [type, contents] = scratch.contents(layout.sum_of);
+    std::vector<double> sums(layout.elements());
+    for (std::size_t each = 0; each < contents.size() / size_of(type); ++each)
+      sums[each % sums.size()] += spec::decode(type, contents.data() + each * size_of(type));
+    std::vector<std::byte> bytes(layout.bytes());
+    for (std::size_t each = 0; each < sums.size(); ++each)
+      spec::encode(layout.dtype, sums[each], bytes.data() + each * size_of(layout.dtype));
+    set[i]->write(0, bytes);
+  }
+}
+
 std::vector<measure::KernelArgument> BenchProblem::arguments_for(BufferSet& set, const ScratchBuffers& scratch,
                                                                  const KernelCall& call) const {
   std::vector<measure::KernelArgument> passed(job.arguments.size());
   std::size_t buffer = 0, scalar = 0, scratch_buffer = 0, map = 0;
+  std::vector<std::size_t> values;
   for (std::size_t i = 0; i < passed.size(); ++i) {
     const run::ArgumentPlan& plan = job.arguments[i];
     if (plan.buffer)
@@ -247,9 +295,14 @@ std::vector<measure::KernelArgument> BenchProblem::arguments_for(BufferSet& set,
     else if (plan.scratch)
       passed[i] = scratch.buffer(scratch_buffer++);
     else if (!plan.map_of)
-      passed[i] = call.scalars.at(scalar++);
+      values.push_back(i);
   }
-  for (std::size_t i = 0; i < passed.size(); ++i) {
+  for (; scalar < call.scalars.size(); ++scalar) {
+    const std::size_t own = scalar < values.size() ? values[scalar] : passed.size();
+    if (own == passed.size()) passed.emplace_back();
+    passed[own] = value_of(call.scalars[scalar], passed);
+  }
+  for (std::size_t i = 0; i < job.arguments.size(); ++i) {
     const std::optional<std::size_t>& of = job.arguments[i].map_of;
     if (!of) continue;
     const std::size_t number = map++;

@@ -72,6 +72,8 @@ class ScratchBuffers {
   /// Before every launch: those that the spec wants zeroed.
   void zero();
   bool any_zeroed() const noexcept;
+  /// Type and bytes of the buffer of this name.
+  std::pair<DType, std::vector<std::byte>> contents(const std::string& name) const;
   /// Those that renew() poisons: "'sums', 'counts'".
   std::string poisoned() const;
   /// False, with outcome and message in the answer, for a guard zone that was overwritten.
@@ -124,9 +126,13 @@ struct BenchProblem {
   build::Artifact with_image(const build::Artifact& artifact) const;
   /// Throws CandidateFailure if the program cannot be loaded or does not fit the problem.
   LoadedProgram load(const KernelCall& call);
-  /// All arguments, in the spec's order; a tensor map that no step takes is a null buffer.
+  /// All arguments, in the spec's order, then the values that steps take instead; a tensor map that no step takes is a
+  /// null buffer.
   std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
                                                      const KernelCall& call) const;
+  /// After a launch that is judged: fills the outputs that are sums of scratch buffers, but for those that a launched
+  /// reference kernel takes.
+  void add_up(BufferSet& set, const ScratchBuffers& scratch, const device::LaunchPlan* launched = nullptr) const;
 
   measure::Device& device;
   run::OpenJob job;
@@ -141,6 +147,8 @@ struct BenchProblem {
   bool fresh_inputs = false;  ///< by a seed other than that of the run
 
  private:
+  measure::KernelArgument value_of(measure::ScalarArgument scalar,
+                                   const std::vector<measure::KernelArgument>& passed) const;
   std::size_t choose_sets(std::uint64_t free_bytes);
 };
 

@@ -126,7 +126,9 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
     loaded.scratch->renew(zeroed);
     measure::RunOptions options{arguments, timed, 0};
     options.graph = problem_.job.measure.launch == spec::LaunchBy::graph;
-    return loaded.program->run(options).time_ms;
+    const double time_ms = loaded.program->run(options).time_ms;
+    problem_.add_up(first, *loaded.scratch);
+    return time_ms;
   };
   const double start_s = budget.spent_s();
   // A program's first output need not have its time.

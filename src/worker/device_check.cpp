@@ -29,10 +29,8 @@ std::byte poison_of(const TestArgument& argument, validate::Poison poison) noexc
 }
 
 measure::ScalarArgument pointer_argument(std::uint64_t address) {
-  measure::ScalarArgument argument;
-  std::memcpy(argument.bytes.data(), &address, sizeof address);
-  argument.size = sizeof address;
-  return argument;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&address, 1));
+  return {{bytes.begin(), bytes.end()}};
 }
 
 /// Enough blocks to keep the device busy with one large range, and no more than it has work for.

@@ -61,15 +61,17 @@ std::string name_of(const run::ReferencePlan& plan) {
                                                         : "the reference";
 }
 
-/// Decided only by its size, so an integer may be taken for a float: then a NaN is allowed rather than refused.
+/// Decided only by its size, so an integer or struct may be taken for a float: then a NaN is allowed rather than
+/// refused.
 bool may_be_no_number(const measure::ScalarArgument& scalar) {
   constexpr std::uint16_t exponent_of_f16 = 0x7c00;  // that of bf16 has these bits, too
   std::uint16_t half = 0;
   float f32 = 0;
   double f64 = 0;
-  if (scalar.size == sizeof half) std::memcpy(&half, scalar.bytes.data(), sizeof half);
-  if (scalar.size == sizeof f32) std::memcpy(&f32, scalar.bytes.data(), sizeof f32);
-  if (scalar.size == sizeof f64) std::memcpy(&f64, scalar.bytes.data(), sizeof f64);
+  const std::size_t size = scalar.bytes.size();
+  if (size == sizeof half) std::memcpy(&half, scalar.bytes.data(), sizeof half);
+  if (size == sizeof f32) std::memcpy(&f32, scalar.bytes.data(), sizeof f32);
+  if (size == sizeof f64) std::memcpy(&f64, scalar.bytes.data(), sizeof f64);
   return (half & exponent_of_f16) == exponent_of_f16 || !std::isfinite(f32) || !std::isfinite(f64);
 }
 
@@ -253,6 +255,7 @@ void Reference::make_by_kernel() {
     const auto launch = [&] {
       loaded.scratch->renew();
       loaded.program->run({arguments, false, 0});
+      problem_.add_up(problem_.sets[0], *loaded.scratch, &plan.launch);
     };
     launch();
     require_guards_kept(plan, damaged_guard(problem_.arguments, problem_.sets[0]));

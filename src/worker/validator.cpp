@@ -162,8 +162,10 @@ bool Validator::judge_launches(Sampler& sampler, ScratchBuffers& scratch, int la
   }
   sampler.run_on(std::max(launches, static_cast<int>(problem_.sets.size())));
   if (!scratch.check_guards(answer)) return false;
-  for (BufferSet& set : problem_.sets)
+  for (BufferSet& set : problem_.sets) {
+    problem_.add_up(set, scratch);
     if (!judge_outputs(set, answer)) return false;
+  }
   return true;
 }
 

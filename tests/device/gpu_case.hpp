@@ -59,10 +59,8 @@ inline void for_each_gpu(const std::function<void(Gpu&)>& check) {
 
 template <class T>
 measure::ScalarArgument scalar(T value) {
-  measure::ScalarArgument argument;
-  std::memcpy(argument.bytes.data(), &value, sizeof(value));
-  argument.size = sizeof(value);
-  return argument;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
+  return {{bytes.begin(), bytes.end()}};
 }
 
 inline device::Launch launch_of(std::uint32_t grid, std::uint32_t block, std::uint32_t shared = 0) {

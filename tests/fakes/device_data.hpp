@@ -28,11 +28,9 @@ std::vector<T> download(measure::Buffer& buffer) {
 
 template <class T>
 measure::KernelArgument scalar(T value) {
-  static_assert(std::is_arithmetic_v<T>);
-  measure::ScalarArgument scalar;
-  std::memcpy(scalar.bytes.data(), &value, sizeof value);
-  scalar.size = sizeof value;
-  return scalar;
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
+  return measure::ScalarArgument{{bytes.begin(), bytes.end()}};
 }
 
 }  // namespace xtune::fakes

@@ -38,15 +38,18 @@ XTUNE_PART_OF_MEMBERS(MeasureSpec,
 }  // namespace xtune::spec
 
 namespace xtune::measure {
-XTUNE_MEMBERS(ScalarArgument, bytes, size)
-XTUNE_MEMBERS(ArgumentType, name, dtype, is_buffer, is_tensor_map)
+XTUNE_MEMBERS(ScalarArgument::Pointer, at, argument, offset)
+XTUNE_MEMBERS(ScalarArgument, bytes, pointers, in_memory, replaces)
+XTUNE_MEMBERS(ArgumentType, name, dtype, is_buffer, is_tensor_map, value_bytes)
 XTUNE_MEMBERS(TensorMap, dtype, tf32, shape, box, element_strides, strides, swizzle, l2_promotion, interleave,
               nan_outside)
 XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
 }  // namespace xtune::measure
 
 namespace xtune::validate {
-XTUNE_MEMBERS(ArgumentLayout, name, role, dtype, shape, fill, file, at, value, integers)
+XTUNE_PART_OF_MEMBERS(ArgumentLayout,
+                      (name, role, dtype, shape, fill, file, at, value, integers, like, permute, sum_of),
+                      (name, role, dtype, shape, fill, file, at, value, integers, permute, sum_of))
 XTUNE_MEMBERS(ToleranceRule, rtol, atol, max_mismatched_ratio, outlier_factor, reduction, accumulate)
 }  // namespace xtune::validate
 
@@ -96,26 +99,16 @@ auto members(Answer& of) {
 
 namespace xtune::test {
 
-/// A scalar has at most 16 bytes, and zeros behind them.
-inline void settle(std::vector<measure::ScalarArgument>& scalars) {
-  for (measure::ScalarArgument& scalar : scalars) {
-    scalar.size %= scalar.bytes.size() + 1;
-    std::fill(scalar.bytes.begin() + static_cast<std::ptrdiff_t>(scalar.size), scalar.bytes.end(), std::byte{0});
-  }
-}
 inline void settle(run::OpenJob& job) {
-  settle(job.reference.scalar_arguments);
   for (run::ArgumentPlan& plan : job.arguments) {
     if (plan.map_of) plan.scratch = false;
     if (plan.map_of || plan.scratch) plan.buffer.reset();
   }
 }
-inline void settle(run::BenchJob& job) { settle(job.scalars); }
 inline void settle(run::BenchAnswer& answer) {
   if (answer.validation) settle(*answer.validation);
 }
 inline void settle(run::RoundsJob& job) {
-  for (run::BenchJob& each : job.jobs) settle(each);
   if (job.jobs.empty()) job.rounds.clear();
   for (std::vector<std::size_t>& round : job.rounds)
     for (std::size_t& index : round) index %= job.jobs.size();

@@ -55,7 +55,7 @@ constexpr ArgumentType type_of() {
     return {false, true, class_of<std::underlying_type_t<T>>(), static_cast<std::uint16_t>(sizeof(T))};
   } else {
     static_assert(std::is_trivially_copyable_v<T>, "a kernel takes device pointers and plain values");
-    static_assert(sizeof(T) <= 16, "a kernel's scalar argument has at most 16 bytes");
+    static_assert(sizeof(T) <= 32764, "a kernel's arguments by value have at most 32764 bytes");
     return {false, true, class_of<T>(), static_cast<std::uint16_t>(sizeof(T))};
   }
 }

@@ -41,7 +41,7 @@ int memory_file(const std::string& image) {
 
 std::string value_text(const measure::KernelArgument& argument) {
   if (std::holds_alternative<measure::EncodedTensorMap>(argument)) return "a tensor map";
-  return fmt::format("a scalar of {} bytes", measure::value_bytes(argument).size());
+  return fmt::format("a value of {} bytes", measure::value_bytes(argument).size());
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ void check_arguments(std::span<const measure::KernelArgument> arguments, const A
   if (arguments.size() != static_cast<std::size_t>(types.count))
     fail(fmt::format("the kernel takes {} arguments and was given {}", types.count, arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const bool is_buffer = std::holds_alternative<measure::Buffer*>(arguments[i]);
+    const bool is_buffer = measure::buffer_of(arguments[i]) != nullptr;
     const std::size_t bytes = measure::value_bytes(arguments[i]).size();
     if (types.is_pointer[i] && !is_buffer)
       fail(fmt::format("argument {} of the kernel is a pointer and was given {}", i + 1, value_text(arguments[i])));
@@ -122,8 +122,8 @@ void check_arguments(std::span<const measure::KernelArgument> arguments, const A
 void add_buffers(const measure::RunOptions& options, std::vector<std::span<const std::byte>>& memory) {
   const auto add = [&](std::span<const measure::KernelArgument> arguments) {
     for (const measure::KernelArgument& argument : arguments)
-      if (measure::Buffer* const* buffer = std::get_if<measure::Buffer*>(&argument))
-        memory.emplace_back(static_cast<const std::byte*>((*buffer)->address()), (*buffer)->size());
+      if (measure::Buffer* const buffer = measure::buffer_of(argument))
+        memory.emplace_back(static_cast<const std::byte*>(buffer->address()), buffer->size());
   };
   add(options.arguments);
   for (const auto& arguments : options.more) add(arguments);
@@ -132,11 +132,10 @@ void add_buffers(const measure::RunOptions& options, std::vector<std::span<const
 ArgumentAddresses::ArgumentAddresses(std::span<const measure::KernelArgument> arguments)
     : values_(arguments.begin(), arguments.end()) {
   for (measure::KernelArgument& value : values_) {
-    if (measure::Buffer* const* buffer = std::get_if<measure::Buffer*>(&value)) {
-      void* const address = (*buffer)->address();
-      measure::ScalarArgument pointer{{}, sizeof address};
-      std::memcpy(pointer.bytes.data(), &address, sizeof address);
-      value = pointer;
+    if (measure::Buffer* const buffer = measure::buffer_of(value)) {
+      void* const address = buffer->address();
+      const std::span<const std::byte> bytes = std::as_bytes(std::span(&address, 1));
+      value = measure::ScalarArgument{{bytes.begin(), bytes.end()}};
     }
     addresses_.push_back(const_cast<std::byte*>(measure::value_bytes(value).data()));
   }

@@ -102,8 +102,8 @@ struct Arguments {
   explicit Arguments(std::span<const measure::KernelArgument> arguments)
       : addresses(arguments.size()), values(arguments.begin(), arguments.end()), pointers(arguments.size()) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (auto* buffer = std::get_if<measure::Buffer*>(&values[i])) {
-        addresses[i] = (*buffer)->address();
+      if (measure::Buffer* const buffer = measure::buffer_of(values[i])) {
+        addresses[i] = buffer->address();
         pointers[i] = &addresses[i];
       } else {
         pointers[i] = const_cast<std::byte*>(measure::value_bytes(values[i]).data());
@@ -114,7 +114,7 @@ struct Arguments {
   std::string bytes() const {
     std::string all;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool is_buffer = std::holds_alternative<measure::Buffer*>(values[i]);
+      const bool is_buffer = measure::buffer_of(values[i]) != nullptr;
       all.append(static_cast<const char*>(pointers[i]),
                  is_buffer ? sizeof(void*) : measure::value_bytes(values[i]).size());
     }
@@ -175,7 +175,7 @@ class LoadedStep {
   void check_arguments(std::span<const measure::KernelArgument> arguments) const {
     std::vector<std::size_t> given;
     for (const measure::KernelArgument& argument : arguments) {
-      const bool is_buffer = std::holds_alternative<measure::Buffer*>(argument);
+      const bool is_buffer = measure::buffer_of(argument) != nullptr;
       given.push_back(is_buffer ? sizeof(void*) : measure::value_bytes(argument).size());
     }
     if (given != *parameters_)

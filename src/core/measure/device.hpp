@@ -67,17 +67,31 @@ class Buffer {
   virtual void fill(std::size_t offset, std::size_t size, std::byte value) = 0;
 };
 
-/// A scalar passed by value, already encoded in the argument's type.
+/// A scalar or struct passed by value, in the kernel's format.
 struct ScalarArgument {
-  std::array<std::byte, 16> bytes{};
-  std::size_t size = 0;
+  /// An address within the value, which is known when the buffers are allocated.
+  struct Pointer {
+    std::size_t at = 0;        ///< where in the value, in bytes
+    std::size_t argument = 0;  ///< the buffer's number among the configuration's arguments
+    std::uint64_t offset = 0;  ///< into the buffer, in bytes
+  };
+  std::vector<std::byte> bytes;
+  std::vector<Pointer> pointers{};
+  bool in_memory = false;                 ///< a table: the kernel takes the address of these bytes on the device
+  std::optional<std::size_t> replaces{};  ///< of some launches: the number of the argument in whose place it is
 };
-/// One kernel argument: a device pointer, a scalar, or a tensor map of a buffer. Buffers are not owned, and used only
-/// during the call.
-using KernelArgument = std::variant<Buffer*, ScalarArgument, EncodedTensorMap>;
+/// One kernel argument: a device pointer, a value, or a tensor map of a buffer. Buffers are used only during the call,
+/// and owned only if they are tables of addresses.
+using KernelArgument = std::variant<Buffer*, std::shared_ptr<Buffer>, ScalarArgument, EncodedTensorMap>;
+/// nullptr: it is passed by value.
+inline Buffer* buffer_of(const KernelArgument& argument) noexcept {
+  if (Buffer* const* buffer = std::get_if<Buffer*>(&argument)) return *buffer;
+  const auto* const table = std::get_if<std::shared_ptr<Buffer>>(&argument);
+  return table ? table->get() : nullptr;
+}
 /// The bytes that a kernel takes for an argument that is passed by value; of a buffer none. The argument owns them.
 inline std::span<const std::byte> value_bytes(const KernelArgument& argument) noexcept {
-  if (const auto* scalar = std::get_if<ScalarArgument>(&argument)) return {scalar->bytes.data(), scalar->size};
+  if (const auto* scalar = std::get_if<ScalarArgument>(&argument)) return scalar->bytes;
   if (const auto* map = std::get_if<EncodedTensorMap>(&argument)) return map->bytes;
   return {};
 }
@@ -87,7 +101,8 @@ struct ArgumentType {
   std::string name;
   DType dtype = DType::f32;
   bool is_buffer = true;
-  bool is_tensor_map = false;  ///< not a buffer; dtype is that of the elements
+  bool is_tensor_map = false;   ///< not a buffer; dtype is that of the elements
+  std::size_t value_bytes = 0;  ///< of a struct or vector by value, which has no dtype; else 0
 };
 
 struct RunOptions {

@@ -14,12 +14,6 @@ std::string part_text(const std::string& name, const std::string& value) {
   return build::canonical_list({name, value});
 }
 
-std::vector<spec::CompiledText> compiled_texts(const ArgumentTexts& arguments) {
-  std::vector<spec::CompiledText> texts;
-  for (const ArgumentText& argument : arguments) texts.push_back(argument.text);
-  return texts;
-}
-
 }  // namespace
 
 MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(resolver) {
@@ -30,22 +24,18 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   for (const CompiledStep& step : state.steps) {
     add_named({step.entry}, in_templates);
     if (step.when) add_named({*step.when}, in_templates);
+    if (step.repeat) add_named({*step.repeat}, in_templates);
   }
   add_named(state.options, in_templates);
   add_named(state.defines, in_templates);
-  add_named(compiled_texts(state.variables), in_templates);
+  for (const ArgumentText& variable : state.variables) add_named({variable.text}, in_templates);
   defines_only_ = std::find(in_templates.begin(), in_templates.end(), true) == in_templates.end() && !is_program;
   std::vector<bool> in_artifact = in_templates, at_runtime(parameters.size()), in_scalars(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) (parameters[i].compile_time ? in_artifact : at_runtime)[i] = true;
-  const std::vector<spec::CompiledText> scalar_values = compiled_texts(state.scalar_values);
-  add_named(scalar_values, in_scalars);
+  for (const ValueTexts& value : state.by_value) add_named(value.all(), in_scalars);
   std::vector<bool> in_launch = in_templates;  // if one of these has no value, the launch's text reports it
-  add_named(scalar_values, in_launch);
-  for (const CompiledStep& step : state.steps) {
-    for (const auto* texts : {&step.launch.grid, &step.launch.block, &step.launch.cluster})
-      add_named(*texts, in_launch);
-    if (step.launch.shared) add_named({*step.launch.shared}, in_launch);
-  }
+  for (const ValueTexts& value : state.by_value) add_named(value.all(), in_launch);
+  for (const CompiledStep& step : state.steps) add_named(step.launch_texts(), in_launch);
   for (const ScratchTexts& scratch : state.buffers.scratch) add_named(scratch.shape, in_launch);
   for (const TensorMapTexts& map : state.buffers.maps)
     for (const spec::CompiledText* text : map.all()) add_named({*text}, in_launch);

@@ -103,8 +103,8 @@ build::CompileRequest CandidateResolver::compile_request(const space::Config& co
   if (state_->spec.process) return state_->keyed(state_->program_request(config));
   build::CompileRequest request = state_->request(config, state_->sources.tuned);
   std::vector<std::string> entries;
-  for (const CompiledStep* const step : steps_at(state_->steps, state_->lookup(config)))
-    number_of(state_->expanded(step->entry, config), entries);
+  for (const StepAt& launch : state_->steps_at(config))
+    number_of(state_->expanded(launch.step->entry, config), entries);
   if (!entries.empty()) {
     request.entry = entries.front();
     request.more_entries.assign(entries.begin() + 1, entries.end());
@@ -197,16 +197,20 @@ device::LaunchPlan CandidateResolver::launch(const space::Config& config) const 
   state_->check_templates(config);
   scratch(config);
   tensor_maps(config);
-  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) state_->scalar(i, config);
+  scalars(config);
   std::vector<std::string> entries;
-  for (const CompiledStep* const own : steps_at(state_->steps, state_->lookup(config))) {
+  std::size_t replacement = spec::arguments_of(state_->spec, std::nullopt).size();
+  for (const auto& [own, index] : state_->steps_at(config)) {
     device::Step step;
     const std::string entry = state_->expanded(own->entry, config);
     step.kernel = number_of(entry, entries);
     step.arguments = own->arguments;
+    for (const CompiledStep::With& with : own->with)
+      std::replace(step.arguments->begin(), step.arguments->end(), with.argument, replacement++);
     if (own->number > 0) step.name = fmt::format("step {} '{}'", own->number, entry);
+    if (index) step.name += fmt::format(" at {} = {}", index->name, to_text(index->value));
     try {
-      step.launch = state_->resolve(own->launch, config);
+      step.launch = state_->resolve(own->launch, config, index ? &*index : nullptr);
     } catch (const NoValue& failure) {
       throw NoValue(failure.at, step.named(failure.complaint));
     }
@@ -226,7 +230,12 @@ std::optional<std::string> CandidateResolver::limit_violation(const device::Laun
 
 std::vector<measure::ScalarArgument> CandidateResolver::scalars(const space::Config& config) const {
   std::vector<measure::ScalarArgument> result;
-  for (std::size_t i = 0; i < state_->scalar_values.size(); ++i) result.push_back(state_->scalar(i, config));
+  for (const ValueTexts& value : state_->by_value) result.push_back(state_->bytes_of(value, config));
+  for (const auto& [step, index] : state_->steps_at(config))
+    for (const CompiledStep::With& with : step->with) {
+      result.push_back(state_->bytes_of(with.value, config, index ? &*index : nullptr));
+      result.back().replaces = with.argument;
+    }
   return result;
 }
 
@@ -234,12 +243,10 @@ namespace {
 
 std::vector<std::byte> encoded_value(const spec::ArgSpec& argument, const space::Lookup& names) {
   const Value value = spec::evaluate(*argument.value, names);
-  const auto encoded = encode_scalar(argument.dtype, value);
-  if (!encoded)
-    fail_at(argument.value->at,
-            fmt::format("constant '{}': {} does not fit {}", argument.name,
-                        text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype)));
-  return {encoded->bytes.begin(), encoded->bytes.begin() + static_cast<std::ptrdiff_t>(encoded->size)};
+  if (auto encoded = encode_scalar(argument.dtype, value)) return *std::move(encoded);
+  fail_at(argument.value->at,
+          fmt::format("{} '{}': {} does not fit {}", spec::kind_words.of(argument.kind), argument.name,
+                      text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype)));
 }
 
 std::vector<std::uint64_t> shape_of(const spec::ArgSpec& argument, const space::Lookup& names) {
@@ -279,6 +286,11 @@ validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const std::vec
   layout.shape = shape_of(argument, names);
   if (argument.value) layout.value = encoded_value(argument, names);
   layout.numbers = numbers_of(argument, arguments, names);
+  layout.sum_of = argument.sum_of;
+  if (!argument.like.empty()) {
+    layout.like = {layout_of(*base::find_named(arguments, argument.like), arguments, names, limit_bytes)};
+    layout.permute = argument.permute;
+  }
   try {
     validate::layout_bytes(layout, limit_bytes);
     validate::check_contents(layout);
@@ -297,7 +309,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::layouts(std::uint64_t l
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const spec::ArgSpec& argument : state_->args)
     if (argument.kind == spec::ArgKind::buffer && argument.role != spec::ArgRole::scratch)
-      result.push_back(layout_of(argument, state_->spec.args, names, limit_bytes));
+      result.push_back(layout_of(argument, state_->args, names, limit_bytes));
   return result;
 }
 
@@ -305,7 +317,7 @@ std::vector<validate::ArgumentLayout> CandidateResolver::constants(std::uint64_t
   std::vector<validate::ArgumentLayout> result;
   const space::Lookup names = [this](std::string_view name) { return state_->constant(name); };
   for (const ArgumentText& variable : state_->variables)
-    result.push_back(layout_of(*variable.argument, state_->spec.args, names, limit_bytes));
+    result.push_back(layout_of(*variable.argument, state_->args, names, limit_bytes));
   return result;
 }
 

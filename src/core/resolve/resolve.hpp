@@ -26,7 +26,7 @@ std::string device_part(const device::DeviceInfo& device);
 std::string cpu_quota_part(const device::DeviceInfo& device);
 
 /// A scalar argument in the kernel's format. nullopt: the value does not fit the type, or is a text.
-std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& value);
+std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value);
 
 /// A configuration for which a text has no value, or one that is not allowed: "gemm.toml:31:9: division by zero in
 /// "N // B" (B = 0, N = 64)".
@@ -71,7 +71,7 @@ class CandidateResolver {
   /// where scratch and tensor_maps do; NoValue for a launch that no device supports (zero, negative or beyond 32 bits),
   /// and for a configuration for which a text of the kernel, the launch or an argument has no value.
   device::LaunchPlan launch(const space::Config& config) const;
-  /// The scalar arguments, encoded, in kernel order.
+  /// The arguments by value, encoded, in kernel order; then those that steps give instead, in the order of launches.
   std::vector<measure::ScalarArgument> scalars(const space::Config& config) const;
 
   /// Which limit of the device forbids this launch: "dynamic shared memory: 262144 bytes, the device allows 232448".
@@ -125,6 +125,7 @@ class CandidateResolver {
   space::Config default_reference_config() const;
   std::string launch_part(const space::Config& config) const;
   std::string maps_text(const space::Config& config) const;
+  void check_sums(const space::Config& config, const std::vector<validate::ArgumentLayout>& scratch) const;
   struct State;
   std::unique_ptr<State> state_;
 };

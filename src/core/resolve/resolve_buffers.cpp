@@ -1,6 +1,9 @@
 // Scratch buffers and tensor maps of a configuration, judged by the limits of the driver before anything compiles.
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/validate/inputs.hpp"
@@ -131,7 +134,26 @@ std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Co
     }
     result.push_back(std::move(layout));
   }
+  check_sums(config, result);
   return result;
+}
+
+/// Each element of a sum adds up as many elements of the scratch buffer.
+void CandidateResolver::check_sums(const space::Config& config,
+                                   const std::vector<validate::ArgumentLayout>& scratch) const {
+  const auto is_sum = [](const auto& each) { return !each.sum_of.empty(); };
+  if (std::none_of(state_->args.begin(), state_->args.end(), is_sum)) return;
+  for (const validate::ArgumentLayout& sum : layouts()) {
+    if (!is_sum(sum)) continue;
+    const auto number = static_cast<std::size_t>(base::find_named(scratch, sum.sum_of) - scratch.data());
+    if (scratch[number].elements() % sum.elements() == 0) continue;
+    std::vector<const spec::CompiledText*> extents;
+    for (const spec::CompiledText& text : state_->buffers.scratch[number].shape) extents.push_back(&text);
+    state_->reject(extents, config, base::find_named(state_->args, sum.name)->at,
+                   fmt::format("'{}' {} is the sum of '{}' {}, whose number of elements must be a multiple", sum.name,
+                               validate::describe(sum.dtype, sum.shape), sum.sum_of,
+                               validate::describe(scratch[number].dtype, scratch[number].shape)));
+  }
 }
 
 }  // namespace xtune::resolve

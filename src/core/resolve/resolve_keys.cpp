@@ -43,12 +43,15 @@ std::string launch_text(const device::Launch& launch) {
 }
 
 /// ["pack grid 4x1x1 ... args [...]", ...]. own, entries: of the steps of the plan.
-std::string steps_text(const device::LaunchPlan& plan, const std::vector<const CompiledStep*>& own,
-                       const std::vector<std::string>& entries) {
+std::string steps_text(const device::LaunchPlan& plan, const std::vector<StepAt>& own,
+                       const std::vector<std::string>& entries, const SpecTexts& texts, const space::Config& config) {
   std::vector<std::string> items;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto& [step, index] = own.at(i);
     items.push_back(entries.at(i) + " " + launch_text(plan.steps[i].launch));
-    if (own.at(i)->arguments) items.back() += " args " + build::canonical_list(own[i]->argument_names);
+    if (step->arguments) items.back() += " args " + build::canonical_list(step->argument_names);
+    for (const CompiledStep::With& with : step->with)
+      items.back() += " with " + texts.value_text(with.value, config, index ? &*index : nullptr);
   }
   return build::canonical_list(items);
 }
@@ -61,7 +64,12 @@ std::string hex_text(const std::vector<std::byte>& bytes) {
 
 /// "normal", "integers 0 1000".
 std::string fill_text(const validate::ArgumentLayout& layout) {
-  std::string text = spec::fill_words.of(layout.fill);
+  if (!layout.like.empty()) {
+    std::string text = "like " + layout.like.front().name;
+    for (const std::size_t dimension : layout.permute) text += " " + std::to_string(dimension);
+    return text;
+  }
+  std::string text = layout.sum_of.empty() ? spec::fill_words.of(layout.fill) : "sum of " + layout.sum_of;
   for (const std::int64_t number : layout.numbers) text += " " + std::to_string(number);
   return text;
 }
@@ -310,8 +318,8 @@ const CandidateResolver::ReferenceValues& CandidateResolver::reference_values() 
     const auto takes = [&](const spec::ArgSpec* argument) {
       return std::any_of(taken.begin(), taken.end(), [&](const auto* one) { return one->name == argument->name; });
     };
-    for (const ArgumentText& scalar : state_->scalar_values)
-      if (takes(scalar.argument)) add(scalar.text);
+    for (const ValueTexts& value : state_->by_value)
+      if (takes(value.argument)) add_all(value.all());
     for (const ScratchTexts& scratch : state_->buffers.scratch)
       if (takes(scratch.argument)) add_all(scratch.shape);
     for (const TensorMapTexts& map : state_->buffers.maps)
@@ -347,17 +355,17 @@ std::string CandidateResolver::launch_part(const space::Config& config) const {
     const device::LaunchPlan resolved = launch(config);
     if (resolved.call)
       return call_key_text(*resolved.call, *state_->spec.process) + state_->call_files_text(*resolved.call);
-    const auto own = steps_at(state_->steps, state_->lookup(config));
+    const std::vector<StepAt> own = state_->steps_at(config);
     std::vector<std::string> entries;
-    for (const CompiledStep* const step : own) entries.push_back(state_->expanded(step->entry, config));
+    for (const StepAt& at : own) entries.push_back(state_->expanded(at.step->entry, config));
     std::string text = state_->spec.steps.empty() ? launch_text(resolved.steps.front().launch)
-                                                  : "steps " + steps_text(resolved, own, entries);
+                                                  : "steps " + steps_text(resolved, own, entries, *state_, config);
     if (!state_->buffers.scratch.empty()) {
       build::KeyedFiles none;
       text += " scratch " + buffers_text(state_->spec.args, scratch(config), none);
     }
-    if (state_->spec.steps.empty() && own.front()->arguments)
-      text += " args " + build::canonical_list(own.front()->argument_names);
+    if (const CompiledStep& only = *own.front().step; state_->spec.steps.empty() && only.arguments)
+      text += " args " + build::canonical_list(only.argument_names);
     if (!state_->buffers.maps.empty()) text += " maps " + maps_text(config);
     return text;
   } catch (const NoValue& failure) {

@@ -27,12 +27,29 @@ class CommandWord;
 
 namespace xtune::resolve {
 
-/// An argument with its parsed texts: the value of a scalar, the symbol of a constant.
+/// A constant with the parsed text of its symbol.
 struct ArgumentText {
   const spec::ArgSpec* argument;
   spec::CompiledText text;
 };
 using ArgumentTexts = std::vector<ArgumentText>;
+
+/// A field of a value with its parsed texts; a scalar has one.
+struct FieldTexts {
+  spec::FieldSpec field;
+  std::vector<spec::CompiledText> value;
+  std::optional<spec::CompiledText> offset{}, stride{}, entries{};
+  const spec::ArgSpec* of = nullptr;               ///< of addresses: the buffer
+  std::vector<spec::CompiledText> buffer_shape{};  ///< of `of`
+};
+
+/// An argument whose bytes are made for each configuration.
+struct ValueTexts {
+  const spec::ArgSpec* argument;
+  std::vector<FieldTexts> fields;
+
+  std::vector<spec::CompiledText> all() const;
+};
 
 /// A scratch buffer with its parsed shape.
 struct ScratchTexts {
@@ -81,19 +98,41 @@ struct CompiledLaunch {
 
 /// One of the kernels that are launched, with its texts parsed.
 struct CompiledStep {
+  /// What it gives a scalar instead of the scalar's own value.
+  struct With {
+    std::size_t argument;  ///< number among the arguments that kernels take
+    ValueTexts value;
+  };
   std::size_t number;  ///< among [[steps]], from 1; 0: the only kernel of a spec without steps
   spec::CompiledText entry;
   std::optional<spec::CompiledText> when;
   CompiledLaunch launch;
   std::optional<std::vector<std::size_t>> arguments;  ///< as device::Step
   std::vector<std::string> argument_names;            ///< of `arguments`
+  std::string index{};                                ///< of its loop
+  std::optional<spec::CompiledText> repeat{};         ///< the loop's count; unset: it is in no loop
+  std::vector<With> with{};
+
+  bool alternates_with(const CompiledStep& next) const;  ///< it is in the same loop
+  std::vector<spec::CompiledText> launch_texts() const;  ///< of launch and `with`
 };
 
+/// The index of a loop in one of its repetitions.
+struct LoopIndex {
+  std::string name;
+  Value value;
+};
+/// One launch of a configuration.
+struct StepAt {
+  const CompiledStep* step;
+  std::optional<LoopIndex> index;  ///< unset: it is in no loop
+};
+
+/// Strings are quoted, so that "1" differs from 1.
+std::string typed_text(const Value& value);
 /// "N // 128 = 0"; only the value where the text is the value itself.
 std::string text_and_value(const std::string& text, const std::string& value);
 
-/// The steps whose condition is true for a configuration's names, or has no value.
-std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps, const space::Lookup& names);
 /// The number of the entry among those so far, to which it is added if it is new.
 std::size_t number_of(const std::string& entry, std::vector<std::string>& entries);
 
@@ -131,32 +170,43 @@ struct KnownManifests {
 struct SpecTexts {
   SpecTexts(const spec::Spec& spec_, const space::Space& space_, Bindings problem_, device::DeviceInfo device_);
 
-  /// Parameters of config first, then constants. Does not own config.
-  space::Lookup lookup(const space::Config& config) const;
+  /// Parameters of config first, then the index, then constants. Owns neither.
+  space::Lookup lookup(const space::Config& config, const LoopIndex* index = nullptr) const;
   const Value* constant(std::string_view name) const;
   /// Calls use(text); a failure becomes NoValue if the text depends on a parameter.
   template <class Use>
-  auto valued(const spec::CompiledText& text, const space::Config& config, const Use& use) const {
+  auto valued(const spec::CompiledText& text, const space::Config& config, const Use& use,
+              const LoopIndex* index = nullptr) const {
     try {
       return use(text);
     } catch (const spec::TextError& error) {
-      reject({&text}, config, error.at, error.message + " in \"" + text.source().text + "\"");
+      reject({&text}, config, error.at, error.message + " in \"" + text.source().text + "\"", Limit::none, index);
     }
   }
   /// Throws NoValue with the values that the texts name, if one of them is a parameter's. Else each configuration has
   /// these values: throws Error(invalid_spec), or for a limit of this device NoValue.
   enum class Limit { none, of_device };
   [[noreturn]] void reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
-                           const spec::Location& at, const std::string& complaint, Limit limit = Limit::none) const;
+                           const spec::Location& at, const std::string& complaint, Limit limit = Limit::none,
+                           const LoopIndex* index = nullptr) const;
   /// The template text's expansion, or the error.
   std::string expanded(const spec::CompiledText& text, const space::Config& config) const;
-  Value value_of(const spec::CompiledText& text, const space::Config& config) const;
-  std::int64_t integer_of(const spec::CompiledText& text, const space::Config& config) const;
-  measure::ScalarArgument scalar(std::size_t number, const space::Config& config) const;
+  Value value_of(const spec::CompiledText& text, const space::Config& config, const LoopIndex* index = nullptr) const;
+  std::int64_t integer_of(const spec::CompiledText& text, const space::Config& config,
+                          const LoopIndex* index = nullptr) const;
+  measure::ScalarArgument bytes_of(const ValueTexts& value, const space::Config& config,
+                                   const LoopIndex* index = nullptr) const;
+  /// To the end of a table, or into a struct.
+  void add_addresses(const ValueTexts& value, const FieldTexts& field, const space::Config& config,
+                     measure::ScalarArgument& to) const;
+  /// The launches of a configuration: steps whose condition is true, or has no value; loops as often as they repeat.
+  std::vector<StepAt> steps_at(const space::Config& config) const;
   /// Throws NoValue if a step's condition or entry, an option or a define has no value for this configuration.
   void check_templates(const space::Config& config) const;
-  device::Launch resolve(const CompiledLaunch& texts, const space::Config& config) const;
+  device::Launch resolve(const CompiledLaunch& texts, const space::Config& config,
+                         const LoopIndex* index = nullptr) const;
   /// Parts of the measurement key.
+  std::string value_text(const ValueTexts& value, const space::Config& config, const LoopIndex* index) const;
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
 
@@ -173,10 +223,11 @@ struct SpecTexts {
   Bindings constants;               ///< the problem and "device.*"
   std::vector<spec::ArgSpec> args;  ///< the spec's, with the types that they have in this problem
 
-  // In the order of the spec; scalars without the other arguments.
+  // In the order of the spec; values without the other arguments.
   std::vector<CompiledStep> steps;
   std::vector<spec::CompiledText> options, reference_options, defines;
-  ArgumentTexts scalar_values, variables;
+  std::vector<ValueTexts> by_value;
+  ArgumentTexts variables;
   BufferTexts buffers;
   CompiledLaunch reference_launch;
 };

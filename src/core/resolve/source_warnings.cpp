@@ -37,6 +37,8 @@ Names names_in_texts(const spec::Spec& spec) {
     names.merge(spec::names_in(step.launch));
     names.merge(spec::CompiledText::template_text(step.entry).names());
     if (step.when) names.merge(spec::CompiledText::expression(*step.when).names());
+    if (step.repeat) names.merge(spec::CompiledText::expression(step.repeat->count).names());
+    for (const auto& [name, value] : step.with) names.merge(spec::CompiledText::expression(value).names());
   }
   for (const spec::ArgSpec& argument : spec.args) names.merge(spec::names_in(argument));
   for (const spec::ArgSpec& argument : spec.args)

@@ -22,11 +22,6 @@ namespace {
 
 constexpr std::int64_t max_launch_extent = std::numeric_limits<std::uint32_t>::max();
 
-// Strings are quoted, so that "1" differs from 1.
-std::string typed_text(const Value& value) {
-  return std::holds_alternative<std::string>(value) ? "'" + to_text(value) + "'" : to_text(value);
-}
-
 std::vector<spec::CompiledText> compile_expressions(const std::vector<spec::Text>& texts) {
   std::vector<spec::CompiledText> result;
   for (const spec::Text& text : texts) result.push_back(spec::CompiledText::expression(text));
@@ -72,7 +67,45 @@ CompiledLaunch compile_launch(const spec::LaunchSpec& spec) {
   return launch;
 }
 
-std::vector<CompiledStep> compile_steps(const spec::Spec& spec) {
+std::optional<spec::CompiledText> compile(const std::optional<spec::Text>& text) {
+  return text ? std::optional(spec::CompiledText::expression(*text)) : std::nullopt;
+}
+
+ValueTexts compile_scalar(const spec::ArgSpec& argument, const spec::Text& value) {
+  return {&argument,
+          {{{.name = {}, .at = argument.at, .dtype = argument.dtype}, {spec::CompiledText::expression(value)}}}};
+}
+
+ValueTexts compile_value(const spec::ArgSpec& argument, const std::vector<spec::ArgSpec>& args) {
+  if (argument.kind == spec::ArgKind::scalar) return compile_scalar(argument, *argument.value);
+  ValueTexts value{&argument, {}};
+  for (const spec::FieldSpec& field : argument.fields) {
+    FieldTexts& texts = value.fields.emplace_back(FieldTexts{
+        field, compile_expressions(field.value), compile(field.offset), compile(field.stride), compile(field.entries)});
+    if (field.of.empty()) continue;
+    texts.of = base::find_named(args, field.of);
+    texts.buffer_shape = compile_expressions(texts.of->shape);
+  }
+  return value;
+}
+
+void compile_loop(const spec::Spec& spec, const spec::StepSpec& own, const std::vector<spec::ArgSpec>& args,
+                  CompiledStep& step) {
+  if (own.repeat) step.repeat = spec::CompiledText::expression(own.repeat->count), step.index = own.repeat->index;
+  for (const auto& [name, text] : own.with) {
+    const spec::ArgSpec& argument = *base::find_named(args, name);
+    step.with.push_back(
+        {spec::passed_number(spec, *base::find_named(spec.args, name)), compile_scalar(argument, text)});
+  }
+  if (step.with.empty() || step.arguments) return;
+  step.arguments.emplace();
+  for (const spec::ArgSpec* argument : spec::arguments_of(spec, own.args)) {
+    step.arguments->push_back(step.argument_names.size());
+    step.argument_names.push_back(argument->name);
+  }
+}
+
+std::vector<CompiledStep> compile_steps(const spec::Spec& spec, const std::vector<spec::ArgSpec>& args) {
   std::vector<CompiledStep> steps;
   for (const spec::StepSpec& own : spec::steps_of(spec)) {
     CompiledStep step{spec.steps.empty() ? 0 : steps.size() + 1,
@@ -85,12 +118,17 @@ std::vector<CompiledStep> compile_steps(const spec::Spec& spec) {
     step.arguments = spec::passed_numbers(spec, own.args);
     if (own.args)
       for (const std::size_t number : *own.args) step.argument_names.push_back(spec.args.at(number).name);
+    compile_loop(spec, own, args, step);
     steps.push_back(std::move(step));
   }
   return steps;
 }
 
 }  // namespace
+
+std::string typed_text(const Value& value) {
+  return std::holds_alternative<std::string>(value) ? "'" + to_text(value) + "'" : to_text(value);
+}
 
 std::string key_text(const Bindings& bindings) {
   std::vector<std::string> items;
@@ -105,10 +143,10 @@ SpecTexts::SpecTexts(const spec::Spec& spec_, const space::Space& space_, Bindin
       device(std::move(device_)),
       constants(device::device_facts(device)),
       args(spec.args),
-      steps(compile_steps(spec)),
       options(compile_options(spec.kernel, device.backend)) {
   for (const auto& [name, value] : problem) constants.insert_or_assign(name, value);
   for (spec::ArgSpec& argument : args) argument.dtype = dtype_of(argument, problem);
+  steps = compile_steps(spec, args);
   const spec::ReferenceSpec& reference = spec.validate.reference;
   if (reference.options.empty())
     reference_options = options;
@@ -116,8 +154,7 @@ SpecTexts::SpecTexts(const spec::Spec& spec_, const space::Space& space_, Bindin
     add_templates(reference_options, reference.options);
   for (const auto& [name, value] : spec.kernel.defines) defines.push_back(spec::CompiledText::template_text(value));
   for (const spec::ArgSpec& argument : args) {
-    if (argument.kind == spec::ArgKind::scalar && argument.value)
-      scalar_values.push_back({&argument, spec::CompiledText::expression(*argument.value)});
+    if (has_value(argument.kind)) by_value.push_back(compile_value(argument, args));
     if (argument.role == spec::ArgRole::scratch)
       buffers.scratch.push_back({&argument, compile_expressions(argument.shape)});
     if (argument.map) buffers.maps.push_back(compile_map(argument, *base::find_named(args, argument.map->of)));
@@ -129,8 +166,9 @@ SpecTexts::SpecTexts(const spec::Spec& spec_, const space::Space& space_, Bindin
   reference_launch = reference.launch ? compile_launch(*reference.launch) : steps.front().launch;
 }
 
-space::Lookup SpecTexts::lookup(const space::Config& config) const {
-  return [this, &config](std::string_view name) -> const Value* {
+space::Lookup SpecTexts::lookup(const space::Config& config, const LoopIndex* index) const {
+  return [this, &config, index](std::string_view name) -> const Value* {
+    if (index && name == index->name) return &index->value;
     const std::vector<space::Parameter>& parameters = space.parameters();
     const space::Parameter* const parameter = base::find_named(parameters, name);
     return parameter ? &config.at(static_cast<std::size_t>(parameter - parameters.data())) : constant(name);
@@ -143,40 +181,37 @@ std::string text_and_value(const std::string& text, const std::string& value) {
   return text == value ? value : text + " = " + value;
 }
 
-std::optional<measure::ScalarArgument> encode_scalar(DType type, const Value& value) {
-  measure::ScalarArgument scalar;
-  scalar.size = size_of(type);
+std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value) {
+  std::vector<std::byte> bytes(size_of(type));
   if (const auto* digits = std::get_if<std::string>(&value)) {  // an integer above 2^63 - 1 (space::expr::Scalar)
     std::uint64_t large = 0;
     const auto [stop, error] = std::from_chars(digits->data(), digits->data() + digits->size(), large);
     if (type != DType::u64 || error != std::errc() || stop != digits->data() + digits->size() || large >> 63 == 0)
       return std::nullopt;
-    std::memcpy(scalar.bytes.data(), &large, sizeof large);
-    return scalar;
+    std::memcpy(bytes.data(), &large, sizeof large);
+    return bytes;
   }
+  const auto if_fits = [&](bool fits) { return fits ? std::optional(std::move(bytes)) : std::nullopt; };
   if (const auto* number = std::get_if<double>(&value)) {
-    spec::encode(type, *number, scalar.bytes.data());
-    const double encoded = spec::decode(type, scalar.bytes.data());
+    spec::encode(type, *number, bytes.data());
+    const double encoded = spec::decode(type, bytes.data());
     // A float is accepted for an integer argument if nothing is lost: M / 2 is a float in this language.
     const bool rounds = spec::is_floating(type) && std::isfinite(*number);
-    const bool fits =
-        rounds ? std::isfinite(encoded) : encoded == *number || (std::isnan(encoded) && std::isnan(*number));
-    return fits ? std::optional(scalar) : std::nullopt;
+    return if_fits(rounds ? std::isfinite(encoded)
+                          : encoded == *number || (std::isnan(encoded) && std::isnan(*number)));
   }
   const auto* integer = std::get_if<std::int64_t>(&value);
   const std::int64_t whole = integer ? *integer : std::get<bool>(value);
-  spec::encode(type, whole, scalar.bytes.data());
-  const bool wide = type == DType::i64 || type == DType::u64;
-  if (type == DType::u64 && whole < 0) return std::nullopt;
-  if (wide) return scalar;
-  const double encoded = spec::decode(type, scalar.bytes.data());
-  const bool fits = spec::is_floating(type) ? std::isfinite(encoded) : encoded == static_cast<double>(whole);
-  return fits ? std::optional(scalar) : std::nullopt;
+  spec::encode(type, whole, bytes.data());
+  if (type == DType::i64 || type == DType::u64) return if_fits(type == DType::i64 || whole >= 0);
+  const double encoded = spec::decode(type, bytes.data());
+  return if_fits(spec::is_floating(type) ? std::isfinite(encoded) : encoded == static_cast<double>(whole));
 }
 
 void SpecTexts::reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
-                       const spec::Location& at, const std::string& complaint, Limit limit) const {
-  const space::Lookup names = lookup(config);
+                       const spec::Location& at, const std::string& complaint, Limit limit,
+                       const LoopIndex* index) const {
+  const space::Lookup names = lookup(config, index);
   std::vector<std::string> named;  // in the order of the texts
   for (const spec::CompiledText* text : texts)
     for (const spec::CompiledText::Part& part : text->parts())
@@ -203,12 +238,15 @@ std::string SpecTexts::expanded(const spec::CompiledText& text, const space::Con
   }
 }
 
-Value SpecTexts::value_of(const spec::CompiledText& text, const space::Config& config) const {
-  return valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config)); });
+Value SpecTexts::value_of(const spec::CompiledText& text, const space::Config& config, const LoopIndex* index) const {
+  return valued(
+      text, config, [&](const spec::CompiledText& t) { return t.evaluate(lookup(config, index)); }, index);
 }
 
-std::int64_t SpecTexts::integer_of(const spec::CompiledText& text, const space::Config& config) const {
-  return valued(text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(lookup(config)); });
+std::int64_t SpecTexts::integer_of(const spec::CompiledText& text, const space::Config& config,
+                                   const LoopIndex* index) const {
+  return valued(
+      text, config, [&](const spec::CompiledText& t) { return t.evaluate_integer(lookup(config, index)); }, index);
 }
 
 void SpecTexts::check_templates(const space::Config& config) const {
@@ -216,32 +254,39 @@ void SpecTexts::check_templates(const space::Config& config) const {
   const auto check = [&](const spec::CompiledText& text) {
     valued(text, config, [&](const spec::CompiledText& t) { return t.expand(names); });
   };
-  for (const CompiledStep& step : steps)
-    if (step.when) value_of(*step.when, config);
-  for (const CompiledStep* const step : steps_at(steps, names)) check(step->entry);
+  for (const CompiledStep& step : steps) {
+    if (step.when && !step.repeat) value_of(*step.when, config);
+    if (!step.repeat) continue;
+    const std::int64_t count = integer_of(*step.repeat, config);
+    if (count < 0 || count > static_cast<std::int64_t>(spec::max_launches))
+      reject({&*step.repeat}, config, step.repeat->source().at,
+             fmt::format("repeat: {}, but a step repeats 0 to {} times",
+                         text_and_value(step.repeat->source().text, std::to_string(count)), spec::max_launches));
+  }
+  const std::vector<StepAt> launches = steps_at(config);
+  if (launches.size() > spec::max_launches)
+    reject({}, config, spec.steps.front().at,
+           fmt::format("[[steps]]: their repetitions are more than the {} launches of a configuration",
+                       spec::max_launches),
+           Limit::of_device);
+  for (const StepAt& launch : launches) {
+    if (launch.step->when && launch.index) value_of(*launch.step->when, config, &*launch.index);
+    check(launch.step->entry);
+  }
   for (const auto* texts : {&options, &defines})
     for (const spec::CompiledText& text : *texts) check(text);
   for (const ArgumentText& variable : variables) check(variable.text);
 }
 
-measure::ScalarArgument SpecTexts::scalar(std::size_t number, const space::Config& config) const {
-  const spec::ArgSpec& argument = *scalar_values[number].argument;
-  const spec::CompiledText& text = scalar_values[number].text;
-  const Value value = value_of(text, config);
-  if (const auto encoded = encode_scalar(argument.dtype, value)) return *encoded;
-  reject({&text}, config, argument.value->at,
-         fmt::format("argument '{}': {} does not fit {}", argument.name,
-                     text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype)));
-}
-
-device::Launch SpecTexts::resolve(const CompiledLaunch& texts, const space::Config& config) const {
+device::Launch SpecTexts::resolve(const CompiledLaunch& texts, const space::Config& config,
+                                  const LoopIndex* index) const {
   const auto number = [&](const spec::CompiledText& text, const std::string& what, std::int64_t least) {
-    const std::int64_t value = integer_of(text, config);
+    const std::int64_t value = integer_of(text, config, index);
     if (value < least || value > max_launch_extent) {
       const std::string complaint =
           fmt::format("{}: {}, but a launch takes {} to {}", what,
                       text_and_value(text.source().text, std::to_string(value)), least, max_launch_extent);
-      reject({&text}, config, text.source().at, complaint, Limit::of_device);
+      reject({&text}, config, text.source().at, complaint, Limit::of_device, index);
     }
     return static_cast<std::uint32_t>(value);
   };
@@ -260,16 +305,30 @@ device::Launch SpecTexts::resolve(const CompiledLaunch& texts, const space::Conf
   return resolved;
 }
 
-std::vector<const CompiledStep*> steps_at(const std::vector<CompiledStep>& steps, const space::Lookup& names) {
-  std::vector<const CompiledStep*> remaining;
-  for (const CompiledStep& step : steps) {
+// Texts without a value count as true, and as 1: check_templates rejects the configuration.
+std::vector<StepAt> SpecTexts::steps_at(const space::Config& config) const {
+  const auto value_or_none = [&](const spec::CompiledText& text, const LoopIndex* index) -> std::optional<Value> {
     try {
-      if (step.when && !space::truth(step.when->evaluate(names))) continue;
-    } catch (const spec::TextError&) {  // check_templates rejects the configuration
+      return text.evaluate(lookup(config, index));
+    } catch (const spec::TextError&) {
+      return std::nullopt;
     }
-    remaining.push_back(&step);
+  };
+  std::vector<StepAt> launches;
+  for (auto first = steps.begin(), end = first; first != steps.end(); first = end) {
+    while (++end != steps.end() && first->alternates_with(*end)) {
+    }
+    std::int64_t count = 1;
+    if (first->repeat)
+      if (const auto value = value_or_none(*first->repeat, nullptr)) count = space::integer_of(*value).value_or(1);
+    for (std::int64_t i = 0; i < count && launches.size() <= spec::max_launches; ++i)
+      for (auto step = first; step != end; ++step) {
+        const auto index = step->repeat ? std::optional(LoopIndex{step->index, i}) : std::nullopt;
+        const auto when = step->when ? value_or_none(*step->when, index ? &*index : nullptr) : std::nullopt;
+        if (!when || space::truth(*when)) launches.push_back({&*step, index});
+      }
   }
-  return remaining;
+  return launches;
 }
 
 std::size_t number_of(const std::string& entry, std::vector<std::string>& entries) {
@@ -328,16 +387,7 @@ std::string SpecTexts::runtime_part(const space::Config& config) const {
 
 std::string SpecTexts::scalars_part(const space::Config& config) const {
   std::vector<std::string> texts;
-  for (const auto& [scalar, scalar_value] : scalar_values) {
-    const spec::ArgSpec& argument = *scalar;
-    std::string value;
-    try {
-      value = typed_text(value_of(scalar_value, config));
-    } catch (const NoValue& failure) {
-      value = "(" + failure.complaint + ")";
-    }
-    texts.push_back(fmt::format("{} {} {}", argument.name, to_string(argument.dtype), value));
-  }
+  for (const ValueTexts& value : by_value) texts.push_back(value_text(value, config, nullptr));
   return build::canonical_list(texts);
 }
 

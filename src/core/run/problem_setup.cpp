@@ -169,7 +169,9 @@ void ProblemSetup::open(Reference reference, CheckKernel check_kernel) {
       plan.scratch = true;
     else if (is_buffer)
       plan.buffer = layouts.at(next++);
-    job.types.push_back({argument.name, dtype_of(argument, run_.problem), is_buffer, argument.map.has_value()});
+    job.types.push_back({argument.name, dtype_of(argument, run_.problem),
+                         is_buffer || argument.kind == spec::ArgKind::table, argument.map.has_value(),
+                         argument.value_bytes});
   }
   job.constants = run_.resolver.constants();
   std::tie(job.reference, job.reference_job) = std::move(reference);

@@ -202,6 +202,7 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
   std::vector<Text> constraints = spec.constraints;
   if (!spec.candidates) return constraints;
   for (const StepSpec& step : steps_of(spec)) {
+    if (step.repeat) continue;  // its texts may name the index
     const std::string unless = step.when ? "not (" + step.when->text + ") or " : "";
     const auto limit = [&](const Text& what, const std::string& text, const std::string& fact) {
       const auto found = device_facts.find(fact);

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/space/value.hpp"
+#include "core/spec/read_values.hpp"
 #include "core/spec/section.hpp"
 #include "core/spec/template_text.hpp"
 
@@ -149,11 +150,42 @@ constexpr auto kernel_section = section<KernelSpec>(
     key("compile_timeout_s", &KernelSpec::compile_timeout_s, forms::Number{0.001, 1e6}),
     read_by("backend", &read_backend), read_by("recording", &read_recording), read_apart("args"));
 
-constexpr auto steps_section = section<StepSpec>(
-    "[[steps]]",
-    required("entry", &StepSpec::entry, "[[steps]] has no entry, the name of the __global__ function to launch",
-             Entry()),
-    key("when", &StepSpec::when), keys_of(launch_section), key("args", &StepSpec::args, forms::Arguments()));
+/// repeat = "N", or with a name for the index: repeat = { k = "N" }
+void read_repeat(const Reader& reader, const TomlNode& node, StepSpec& step) {
+  LoopSpec& loop = step.repeat.emplace();
+  Position at = node.at;
+  const TomlNode* count = &node;
+  if (node.is_table()) {
+    if (node.entries.size() != 1) reader.fail(node.at, "repeat: expected one index: { i = \"N\" }");
+    loop.index = node.entries.front().key;
+    count = &node.entries.front().node;
+    at = count->key_at;
+  }
+  loop.count = reader.expression(*count, "repeat");
+  reader.check_identifier(at, loop.index, "index");
+  if (names_input(reader.spec, loop.index))
+    reader.fail(at, "repeat: '" + loop.index + "' is a parameter or a name of [problem]: call the index otherwise, " +
+                        "repeat = { k = \"" + loop.count.text + "\" }");
+}
+
+/// Names of scalars with their values in this step.
+void read_with(const Reader& reader, const TomlNode& node, StepSpec& step) {
+  step.with = reader.named_texts(node, "with");
+  std::vector<std::string> scalars;
+  for (const ArgSpec& arg : reader.spec.args)
+    if (arg.kind == ArgKind::scalar) scalars.push_back(arg.name);
+  for (const auto& [name, value] : node.entries)
+    if (std::find(scalars.begin(), scalars.end(), name) == scalars.end())
+      reader.fail(value.key_at,
+                  "with: '" + name + "' is not a scalar among [[args]]" + base::did_you_mean(name, scalars));
+}
+
+constexpr auto steps_section =
+    section<StepSpec>("[[steps]]",
+                      required("entry", &StepSpec::entry,
+                               "[[steps]] has no entry, the name of the __global__ function to launch", Entry()),
+                      key("when", &StepSpec::when), read_by("repeat", &read_repeat), read_by("with", &read_with),
+                      keys_of(launch_section), key("args", &StepSpec::args, forms::Arguments()));
 
 StepSpec read_step(const Reader& reader, const TomlNode& node) {
   StepSpec step;
@@ -224,9 +256,14 @@ void read_shape(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 /// fill = "sorted", or a word with its numbers: fill = { integers = [0, "ROWS"] }, fill = { offsets = "NNZ" }
 void read_fill(const Reader& reader, const TomlNode& fill, ArgSpec& arg) {
   if (!fill.is_table()) return static_cast<void>(arg.fill = reader.word(fill, "fill", fill_words));
-  reader.check_keys(fill, "fill", {"integers", "sorted", "offsets", "one_hot"});
-  if (fill.entries.size() != 1) reader.fail(fill.at, "fill: expected a word or { integers = [first, end] }");
+  reader.check_keys(fill, "fill", {"integers", "sorted", "offsets", "one_hot", "constant", "like", "permute"});
+  if (fill.find("like") != nullptr) return read_like(reader, fill, arg);
+  if (fill.entries.size() != 1 || fill.find("permute") != nullptr)
+    reader.fail(
+        fill.at,
+        "fill: expected a word or { integers = [first, end] }, as well as sorted, offsets, one_hot, constant and like");
   const auto& [word, numbers] = fill.entries.front();
+  if (word == "constant") return static_cast<void>(arg.value = reader.expression(numbers, word));
   arg.fill = *fill_words.find(word);
   if (numbers.is_array())
     arg.numbers = reader.expressions(numbers, word);
@@ -255,6 +292,10 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   read_shape(reader, item, arg);
   if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
   const TomlNode* const zero = item.find("zero");
+  if (const TomlNode* sum = item.find("sum_of")) {
+    arg.sum_of = reader.text(*sum, "sum_of");
+    if (arg.role != ArgRole::out) reader.fail(sum->key_at, "sum_of is for outputs: add role = \"out\"");
+  }
   if (arg.role != ArgRole::scratch) {
     if (zero != nullptr)
       reader.fail(zero->key_at, "zero is for buffers with role = \"scratch\": fill = \"zero\" makes an input of zeros");
@@ -268,7 +309,7 @@ void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const std::string what = "the constant '" + arg.name + "'";
   if (reader.spec.for_kokkos())
     reader.fail(item.find("kind")->at, what + ": a Kokkos unit has no variables that xtune fills; give it a buffer");
-  forbid(reader, item, {"role", "zero"}, what);
+  forbid(reader, item, {"role", "zero", "sum_of"}, what);
   if (const TomlNode* symbol = item.find("symbol")) {
     arg.symbol = reader.placed_text(*symbol, "symbol");
     if (arg.symbol->text.empty()) reader.fail(symbol->at, "symbol is empty: give the variable's name in the source");
@@ -283,7 +324,7 @@ void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 }
 
 void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
-  forbid(reader, item, {"shape", "fill", "file", "role", "symbol", "zero"}, "the scalar '" + arg.name + "'");
+  forbid(reader, item, {"shape", "fill", "file", "role", "symbol", "zero", "sum_of"}, "the scalar '" + arg.name + "'");
   const TomlNode* const value = item.find("value");
   if (value == nullptr) reader.fail(item.at, "the scalar '" + arg.name + "' has no value");
   arg.value = reader.expression(*value, "value");
@@ -303,7 +344,7 @@ void read_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const std::string what = "the tensor map '" + arg.name + "'";
   if (reader.spec.for_kokkos())
     reader.fail(item.find("kind")->at, what + ": a Kokkos unit takes no tensor maps; give it the buffer");
-  forbid(reader, item, {"value", "fill", "file", "role", "symbol", "zero"}, what);
+  forbid(reader, item, {"value", "fill", "file", "role", "symbol", "zero", "sum_of"}, what);
   TensorMapSpec& map = arg.map.emplace();
   if (item.find("of") == nullptr) reader.fail(item.at, what + " has no of: name the buffer that it describes");
   if (item.find("box") == nullptr)
@@ -357,25 +398,53 @@ void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg
 }
 
 /// Which of them an argument has depends on its kind.
-constexpr auto args_section = section<ArgSpec>(
-    "[[args]]", read_apart("name"), read_apart("kind"), read_apart("dtype"), read_apart("shape"), read_apart("role"),
-    read_apart("zero"), read_apart("fill"), read_apart("file"), read_apart("value"), read_apart("symbol"));
+constexpr auto args_section =
+    section<ArgSpec>("[[args]]", read_apart("name"), read_apart("kind"), read_apart("dtype"), read_apart("shape"),
+                     read_apart("role"), read_apart("zero"), read_apart("fill"), read_apart("file"),
+                     read_apart("value"), read_apart("symbol"), read_apart("sum_of"));
+
+/// Refuses keys of other kinds.
+void check_keys_of_kind(const Reader& reader, const TomlNode& item, ArgKind kind) {
+  const std::pair<ArgKind, std::vector<std::string>> kinds[] = {{ArgKind::tensor_map, tensor_map_section.names()},
+                                                                {ArgKind::structure, struct_keys()},
+                                                                {ArgKind::table, table_keys()}};
+  std::vector<std::string> keys = args_section.names();
+  for (const auto& [own, names] : kinds)
+    if (kind == own) keys.insert(keys.end(), names.begin(), names.end());
+  for (const auto& [own, names] : kinds)
+    for (const std::string& key : names)
+      if (const TomlNode* node = item.find(key); node && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        const std::string word = kind_words.of(own);
+        reader.fail(node->key_at, "only a " + (own == ArgKind::tensor_map ? "tensor map" : word) + " has '" + key +
+                                      "': add kind = \"" + word + "\", or remove it");
+      }
+  reader.check_keys(item, "[[args]]", keys);
+}
+
+/// After the name. A vector is a scalar whose type has lanes.
+void read_value(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  const std::string what = std::string("the ") + kind_words.of(arg.kind) + " '" + arg.name + "'";
+  if (reader.spec.for_kokkos())
+    reader.fail(item.at, what + ": a Kokkos unit takes buffers and scalars only; give it these");
+  std::vector<std::string> others{"shape", "fill", "role", "symbol", "zero", "sum_of"};
+  if (arg.kind != ArgKind::scalar) others.insert(others.end(), {"dtype", "value"});
+  if (arg.kind != ArgKind::structure) others.emplace_back("file");
+  forbid(reader, item, others, what);
+  (arg.kind == ArgKind::structure ? read_struct
+   : arg.kind == ArgKind::table   ? read_table
+                                  : read_vector)(reader, item, arg);
+}
 
 ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   const TomlNode* const kind = reader.table(item, "[[args]]").find("kind");
   // What has a value and nothing that a buffer has is a scalar, also if it does not say so.
   const auto has = [&](const char* key) { return item.find(key) != nullptr; };
   const bool is_scalar = has("value") && !has("shape") && !has("role") && !has("fill") && !has("file");
+  const ArgKind usual = has("fields") ? ArgKind::structure : is_scalar ? ArgKind::scalar : ArgKind::buffer;
   ArgSpec arg;
   arg.at = reader.document.at(item.at);
-  arg.kind = kind != nullptr ? reader.word(*kind, "kind", kind_words) : is_scalar ? ArgKind::scalar : ArgKind::buffer;
-  std::vector<std::string> keys = args_section.names();
-  for (const std::string& key : tensor_map_section.names())
-    if (arg.kind == ArgKind::tensor_map)
-      keys.push_back(key);
-    else if (const TomlNode* node = item.find(key))
-      reader.fail(node->key_at, "only a tensor map has '" + key + "': add kind = \"tensor_map\", or remove it");
-  reader.check_keys(item, "[[args]]", keys);
+  arg.kind = kind != nullptr ? reader.word(*kind, "kind", kind_words) : usual;
+  check_keys_of_kind(reader, item, arg.kind);
   const TomlNode* const name = item.find("name");
   if (name == nullptr) reader.fail(item.at, "[[args]] has no name");
   arg.name = reader.text(*name, "name");
@@ -383,8 +452,14 @@ ArgSpec read_arg(const Reader& reader, const TomlNode& item) {
   if (const ArgSpec* earlier = base::find_named(reader.spec.args, arg.name))
     reader.fail(name->at, "duplicate argument '" + arg.name + "', first at line " + std::to_string(earlier->at.line));
   if (arg.kind == ArgKind::tensor_map) return read_tensor_map(reader, item, arg), arg;
+  if (has_value(arg.kind) && arg.kind != ArgKind::scalar) return read_value(reader, item, arg), arg;
   const TomlNode* const dtype = item.find("dtype");
   if (dtype == nullptr) reader.fail(item.at, "the argument '" + arg.name + "' has no dtype");
+  const bool is_vector = vector_type(reader.text(*dtype, "dtype")).has_value();
+  if (arg.kind == ArgKind::scalar && has("value") && is_vector) return read_value(reader, item, arg), arg;
+  if (is_vector && arg.kind != ArgKind::scalar)
+    reader.fail(dtype->at, "dtype: elements have plain types: a buffer of vectors has their lanes as last dimension, " +
+                               std::string("shape = [\"N\", 4]"));
   arg.dtype = read_dtype(reader, *dtype, "dtype", arg.dtype_text);
   (arg.kind == ArgKind::scalar     ? read_scalar
    : arg.kind == ArgKind::constant ? read_constant
@@ -488,6 +563,10 @@ void check_arguments_used(const Reader& reader) {
   const Spec& spec = reader.spec;
   std::vector<std::size_t> used;
   for (const StepSpec& step : steps_of(spec)) {
+    for (const ArgSpec* arg : arguments_of(spec, step.args))
+      if (!arg->sum_of.empty())
+        reader.document.fail(arg->at, "'" + arg->name + "' is what xtune adds up, and no kernel takes it: name the " +
+                                          "others in args of [kernel] or of the step");
     if (!step.args) return;  // takes all
     used.insert(used.end(), step.args->begin(), step.args->end());
   }
@@ -499,15 +578,17 @@ void check_arguments_used(const Reader& reader) {
   };
   for (const ArgSpec& arg : spec.args) {
     const bool mapped = std::any_of(spec.args.begin(), spec.args.end(), [&](const ArgSpec& other) {
-      return other.map && other.map->of == arg.name && is_used(other);
+      const std::vector<std::string> names = buffers_in(other);
+      return is_used(other) && std::find(names.begin(), names.end(), arg.name) != names.end();
     });
     // Builtins, commands and files read inputs by their names.
     const bool read = arg.kind == ArgKind::buffer && is_input(arg.role) &&
                       reference.kind != ReferenceSpec::Kind::none && reference.kind != ReferenceSpec::Kind::kernel;
-    if (arg.kind == ArgKind::constant || is_used(arg) || mapped || read) continue;
-    reader.document.fail(arg.at, "the argument '" + arg.name + "' is " +
-                                     (spec.kernel.args ? "not in kernel.args" : "in the args of no step") +
-                                     ", and no tensor map or reference uses it: add it there, or remove it");
+    if (arg.kind == ArgKind::constant || is_used(arg) || mapped || read || !arg.sum_of.empty()) continue;
+    reader.document.fail(arg.at,
+                         "the argument '" + arg.name + "' is " +
+                             (spec.kernel.args ? "not in kernel.args" : "in the args of no step") +
+                             ", and no tensor map, struct, table or reference uses it: add it there, or remove it");
   }
 }
 
@@ -520,6 +601,10 @@ void read_args(Reader& reader) {
       reader.spec.kernel.args = read_argument_names(reader, *names, "kernel.args");
     for (std::size_t i = 0; i < args->items.size(); ++i)
       if (reader.spec.args[i].map) connect_tensor_map(reader, args->items[i], reader.spec.args[i]);
+    for (std::size_t i = 0; i < args->items.size(); ++i) {
+      connect_addresses(reader, args->items[i], reader.spec.args[i]);
+      connect_contents(reader, args->items[i], reader.spec.args[i]);
+    }
   }
   if (!reader.spec.kernel.source.empty() && reader.spec.args.empty())
     reader.fail(reader.document.root().find("kernel")->at,
@@ -527,8 +612,10 @@ void read_args(Reader& reader) {
 }
 
 SectionKeys keys_of_kernel() {
-  return {kernel_section.titled(), launch_section.titled(), steps_section.titled(), args_section.titled(),
-          tensor_map_section.titled()};
+  SectionKeys keys{kernel_section.titled(), launch_section.titled(), steps_section.titled(), args_section.titled(),
+                   tensor_map_section.titled()};
+  for (auto& section : keys_of_values()) keys.push_back(std::move(section));
+  return keys;
 }
 
 }  // namespace xtune::spec

@@ -46,14 +46,23 @@ class ExpressionChecker {
     if (spec_.process) check_process(*spec_.process);
     for (const StepSpec& step : steps_of(spec_)) {
       check_template(step.entry);
-      check_launch(step.launch);
-      if (step.when) check(*step.when, all_, "a step's condition");
+      Names names = all_;
+      if (step.repeat) check(step.repeat->count, all_, "a step's repetitions"), names.push_back(step.repeat->index);
+      check_launch(step.launch, names);
+      if (step.when) check(*step.when, names, "a step's condition");
+      for (const auto& [name, value] : step.with) check(value, names, "a step's value");
     }
     for (const ArgSpec& arg : spec_.args) {
       const bool is_scratch = arg.role == ArgRole::scratch;
       for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
       for (const Text& text : arg.numbers) check(text, problem_device_and_buffers_, "a number of a fill");
-      if (arg.value) check(*arg.value, arg.kind == ArgKind::constant ? problem_and_device_ : all_, "a value");
+      if (arg.value) check(*arg.value, arg.kind == ArgKind::scalar ? all_ : problem_and_device_, "a value");
+      for (const FieldSpec& field : arg.fields) {
+        for (const Text& text : field.value) check(text, all_, "a value");
+        for (const auto* text : {&field.offset, &field.stride})
+          if (*text) check_size(**text, all_, "an offset", 0);
+        if (field.entries) check_size(*field.entries, all_, "a count", 1);
+      }
       if (arg.symbol) check_template(*arg.symbol);
       if (arg.map) check_tensor_map(*arg.map);
     }
@@ -96,10 +105,11 @@ class ExpressionChecker {
     for (const CompiledText::Part* part : word.expressions()) check(part->text, all_, "a command");
   }
 
-  void check_launch(const LaunchSpec& launch) const {
+  void check_launch(const LaunchSpec& launch) const { check_launch(launch, all_); }
+  void check_launch(const LaunchSpec& launch, const Names& names) const {
     for (const auto* sizes : {&launch.grid, &launch.block, &launch.cluster})
-      for (const Text& text : *sizes) check_size(text, all_, "a launch size", 1);
-    if (launch.shared) check_size(*launch.shared, all_, "the shared memory", 0);
+      for (const Text& text : *sizes) check_size(text, names, "a launch size", 1);
+    if (launch.shared) check_size(*launch.shared, names, "the shared memory", 0);
   }
 
   void check_reference() const {

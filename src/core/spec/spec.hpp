@@ -77,6 +77,12 @@ struct LaunchSpec {
   bool cooperative = false;                ///< as device::Launch
 };
 
+/// A loop of launches, "for index in range(count)". Steps that follow each other with the same loop alternate in it.
+struct LoopSpec {
+  std::string index = "i";  ///< a name for `when`, `with` and the launch of its steps
+  Text count;               ///< an expression over problem, parameters and device
+};
+
 /// One of several kernels of the source that a configuration launches in sequence.
 struct StepSpec {
   Text entry;                ///< as KernelSpec::entry
@@ -84,18 +90,27 @@ struct StepSpec {
   LaunchSpec launch;
   std::optional<std::vector<std::size_t>> args;  ///< as KernelSpec::args
   Location at;
+  std::optional<LoopSpec> repeat{};
+  std::vector<std::pair<std::string, Text>> with{};  ///< values of scalars for this step, instead of their own
 };
+/// Launches of one configuration.
+inline constexpr std::size_t max_launches = 4096;
 
 /// constant: no argument of the kernel, but a variable of its source that xtune fills. tensor_map: a description of a
-/// buffer, passed by value.
-enum class ArgKind { buffer, scalar, constant, tensor_map };
+/// buffer, passed by value. structure: a struct or vector by value. table: the address of an array of addresses.
+enum class ArgKind { buffer, scalar, constant, tensor_map, structure, table };
 constexpr bool has_elements(ArgKind kind) noexcept { return kind == ArgKind::buffer || kind == ArgKind::constant; }
+/// Whether its bytes are made for each configuration.
+constexpr bool has_value(ArgKind kind) noexcept {
+  return kind == ArgKind::scalar || kind == ArgKind::structure || kind == ArgKind::table;
+}
 /// scratch: memory of one launch, whose contents are never compared.
 enum class ArgRole { in, out, inout, scratch };
 constexpr bool is_input(ArgRole role) noexcept { return role == ArgRole::in || role == ArgRole::inout; }
 constexpr bool is_output(ArgRole role) noexcept { return role == ArgRole::out || role == ArgRole::inout; }
 
-inline constexpr auto kind_words = base::enum_words<ArgKind>("buffer", "scalar", "constant", "tensor_map");
+inline constexpr auto kind_words =
+    base::enum_words<ArgKind>("buffer", "scalar", "constant", "tensor_map", "struct", "table");
 inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout", "scratch");
 inline constexpr auto fill_words =
     base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range", "sorted",
@@ -114,6 +129,24 @@ struct TensorMapSpec {
   bool nan_outside = false;                               ///< what lies outside of the shape reads as NaN, not as zero
 };
 
+/// A field of a struct, the only one of a vector, or addresses of a table. Its numbers are one text for all of them, or
+/// one for each.
+struct FieldSpec {
+  std::string name;  ///< empty: of a vector or table
+  Location at;
+  DType dtype = DType::f32;
+  std::uint32_t lanes = 1;                 ///< of a vector type: 3 of float3
+  std::uint64_t count = 1;                 ///< of an array
+  std::vector<Text> value{};               ///< over problem, device and parameters
+  std::string of{};                        ///< not numbers, but addresses in this buffer; empty: numbers
+  std::optional<Text> offset{}, stride{};  ///< of the first address, and between two; in elements of the buffer
+  std::optional<Text> entries{};           ///< of a table: instead of count
+  std::size_t at_byte = 0;                 ///< of the struct
+
+  std::uint64_t numbers() const noexcept { return lanes * count; }
+  std::size_t bytes() const noexcept { return (of.empty() ? size_of(dtype) : sizeof(void*)) * numbers(); }
+};
+
 struct ArgSpec {
   std::string name;
   Location at;
@@ -129,10 +162,23 @@ struct ArgSpec {
   bool in_code = false;         ///< the application's data, which only a run writes to a file
   /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one
   /// element, an expression over problem and device.
+  /// Buffers and constants with a fill by this: each element.
   std::optional<Text> value;
   std::optional<Text> symbol;          ///< constants: the variable in C++, a template text; unset: name
   std::optional<TensorMapSpec> map{};  ///< tensor maps, whose shape above is empty and whose type is the elements'
+  std::vector<FieldSpec> fields{};     ///< structures, vectors and tables
+  std::string contents{};              ///< structures: the bytes of a file, instead of fields
+  std::size_t value_bytes = 0;         ///< size of a structure
+  std::string like{};                  ///< buffers, constants: the argument whose contents they have; empty: their own
+  std::vector<std::size_t> permute{};  ///< of `like`: the order of its dimensions here; empty: as they are
+  std::string sum_of{};                ///< outputs: the scratch buffer whose sum xtune puts here; empty: kernels write
+
+  std::size_t bytes_by_value() const noexcept { return kind == ArgKind::scalar ? size_of(dtype) : value_bytes; }
 };
+/// Sets where the fields of a struct are, as in C++ on every backend; returns the struct's size.
+std::size_t place_fields(std::vector<FieldSpec>& fields);
+/// The buffers whose addresses the argument has.
+std::vector<std::string> buffers_in(const ArgSpec& argument);
 
 struct ReferenceSpec {
   /// given: by a program that uses the library; the expected outputs are in the run's scratch directory.

@@ -241,6 +241,11 @@ std::set<std::string, std::less<>> names_in(const ArgSpec& argument) {
   const auto add = [&](const Text& text) { names.merge(CompiledText::expression(text).names()); };
   if (argument.value) add(*argument.value);
   for (const Text& text : argument.shape) add(text);
+  for (const FieldSpec& field : argument.fields) {
+    for (const Text& text : field.value) add(text);
+    for (const auto* text : {&field.offset, &field.stride, &field.entries})
+      if (*text) add(**text);
+  }
   if (!argument.map) return names;
   const TensorMapSpec& map = *argument.map;
   for (const auto* texts : {&map.box, &map.shape, &map.strides, &map.element_strides})

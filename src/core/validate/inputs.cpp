@@ -246,7 +246,40 @@ std::uint64_t layout_bytes(const ArgumentLayout& layout, std::uint64_t limit_byt
   return bytes;
 }
 
+namespace {
+
+/// NumPy's transpose(of, permute), or the same elements in another shape.
+void fill_like(const ArgumentLayout& layout, std::uint64_t seed, std::span<std::byte> data) {
+  const ArgumentLayout& of = layout.like.front();
+  if (layout.permute.empty()) return fill_input(of, seed, data);
+  std::vector<std::byte> contents(data.size());
+  fill_input(of, seed, contents);
+  const std::size_t rank = of.shape.size(), bytes = size_of(layout.dtype);
+  std::vector<std::uint64_t> strides(rank, bytes), place(rank);
+  for (std::size_t i = rank; i-- > 1;) strides[i - 1] = strides[i] * of.shape[i];
+  for (std::size_t at = 0; at < data.size(); at += bytes) {
+    std::uint64_t from = 0;
+    for (std::size_t i = 0; i < rank; ++i) from += place[i] * strides[layout.permute[i]];
+    std::memcpy(data.data() + at, contents.data() + from, bytes);
+    for (std::size_t i = rank; i-- > 0 && ++place[i] == layout.shape[i];) place[i] = 0;
+  }
+}
+
+void check_like(const ArgumentLayout& layout) {
+  const ArgumentLayout& of = layout.like.front();
+  bool fits = layout.elements() == of.elements();
+  for (std::size_t i = 0; i < layout.permute.size(); ++i) fits = fits && layout.shape[i] == of.shape[layout.permute[i]];
+  if (!fits)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("argument '{}' {} has the contents of '{}' {}{}: give it a shape that they fill",
+                            layout.name, describe(layout.dtype, layout.shape), of.name, describe(of.dtype, of.shape),
+                            layout.permute.empty() ? "" : " in another order"));
+}
+
+}  // namespace
+
 void check_contents(const ArgumentLayout& layout) {
+  if (!layout.like.empty()) return check_like(layout);
   if (!layout.value.empty()) return;
   if (!layout.file.empty()) return static_cast<void>(header_of(layout));
   const std::vector<std::int64_t>& numbers = layout.numbers;
@@ -294,7 +327,12 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
   if (data.size() != layout.bytes())
     throw std::invalid_argument(
         fmt::format("fill_input: {} bytes for argument '{}' of {}", data.size(), layout.name, layout.bytes()));
-  if (!layout.value.empty()) return static_cast<void>(std::copy_n(layout.value.begin(), data.size(), data.begin()));
+  if (!layout.like.empty()) return fill_like(layout, seed, data);
+  if (!layout.value.empty()) {
+    for (std::size_t at = 0; at < data.size(); at += layout.value.size())
+      std::copy(layout.value.begin(), layout.value.end(), data.begin() + static_cast<std::ptrdiff_t>(at));
+    return;
+  }
   if (!layout.file.empty()) return read_npy_data(layout.file, header_of(layout), data);
   const DType type = layout.dtype;
   const bool fp8 = type == DType::f8e4m3 || type == DType::f8e5m2;

@@ -20,8 +20,11 @@ struct ArgumentLayout {
   Fill fill = Fill::automatic;
   std::filesystem::path file;           ///< absolute .npy, instead of fill
   std::string at{};                     ///< its place in the spec, "gemm.toml:21:1", for messages; may be empty
-  std::vector<std::byte> value{};       ///< the contents, instead of fill and file; empty: none is given
+  std::vector<std::byte> value{};       ///< each element, or all, instead of fill and file; empty: none is given
   std::vector<std::int64_t> numbers{};  ///< of the fill
+  std::vector<ArgumentLayout> like{};   ///< the argument with these contents; empty: it has its own
+  std::vector<std::size_t> permute{};   ///< of `like`: the order of its dimensions here; empty: as they are
+  std::string sum_of{};                 ///< the scratch buffer that is added up into this output; empty: none
   /// The product of the extents; 2^64 - 1 if it is larger than that. An empty shape is one element.
   std::uint64_t elements() const noexcept;
   std::uint64_t bytes() const noexcept;

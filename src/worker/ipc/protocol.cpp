@@ -88,12 +88,19 @@ constexpr auto members<measure::TensorMap> = [](auto& of) {
 };
 template <>
 constexpr auto members<measure::ArgumentType> =
-    [](auto& of) { return std::tie(of.name, of.dtype, of.is_buffer, of.is_tensor_map); };
+    [](auto& of) { return std::tie(of.name, of.dtype, of.is_buffer, of.is_tensor_map, of.value_bytes); };
+template <>
+constexpr auto members<measure::ScalarArgument::Pointer> =
+    [](auto& of) { return std::tie(of.at, of.argument, of.offset); };
+template <>
+constexpr auto members<measure::ScalarArgument> =
+    [](auto& of) { return std::tie(of.bytes, of.pointers, of.in_memory, of.replaces); };
 template <>
 constexpr auto members<measure::Incumbent> = [](auto& of) { return std::tie(of.median_ms, of.q3_ms); };
 template <>
 constexpr auto members<ArgumentLayout> = [](auto& of) {
-  return std::tie(of.name, of.role, of.dtype, of.shape, of.fill, of.file, of.at, of.value, of.numbers);
+  return std::tie(of.name, of.role, of.dtype, of.shape, of.fill, of.file, of.at, of.value, of.numbers, of.like,
+                  of.permute, of.sum_of);
 };
 template <>
 constexpr auto members<ToleranceRule> = [](auto& of) {
@@ -188,8 +195,6 @@ Json write(const T& value) {
     return value ? write(*value) : Json();
   } else if constexpr (std::is_same_v<T, std::vector<std::byte>>) {
     return binary(value);
-  } else if constexpr (std::is_same_v<T, measure::ScalarArgument>) {
-    return binary(std::span(value.bytes).first(value.size));
   } else if constexpr (is_vector<T>) {
     Json list = Json::array();
     for (const auto& each : value) list.push_back(write(each));
@@ -213,12 +218,6 @@ Json write(const T& value) {
   }
 }
 
-void read(const Json& json, measure::ScalarArgument& scalar) {
-  const std::span<const std::byte> bytes = bytes_of(json);
-  if (bytes.size() > scalar.bytes.size()) fail("a scalar argument of a worker message is too long");
-  scalar.size = bytes.size();
-  std::ranges::copy(bytes, scalar.bytes.begin());
-}
 void read(const Json& json, std::vector<std::byte>& bytes) {
   const std::span<const std::byte> from = bytes_of(json);
   bytes.assign(from.begin(), from.end());

@@ -135,6 +135,58 @@ TEST_CASE("host: a binding asks for the arguments, and passes values whose types
                        "axpy takes 4 arguments (x, y, n, a) and was given 3", Error);
 }
 
+TEST_CASE("host: structs are passed whole, set problem sizes, and are checked; loops and tables run") {
+  const cli_test::Cli cli;
+  cli.write("k.cu",
+            "struct P { int n; float scale[2]; float2 shift; };\n"
+            "extern \"C\" __global__ void k(float** rows, P p, int by, int step) {\n"
+            "  for (int i = threadIdx.x; i < p.n; i += BLOCK) rows[i % 2][i] += p.scale[1] * by + p.shift.y;\n"
+            "}\n");
+  const std::string spec =
+      cli.write("k.toml",
+                "[kernel]\nname = \"k\"\nsource = \"k.cu\"\n[problem]\nN = 64\n[space.params]\nBLOCK = [32]\n"
+                "[[steps]]\nentry = \"k\"\nrepeat = 3\nwith = { by = \"i\" }\ngrid = [1]\nblock = [\"BLOCK\"]\n"
+                "args = [\"rows\", \"p\", \"by\", \"block\"]\n"
+                "[[args]]\nname = \"rows\"\nkind = \"table\"\nof = [\"a\", \"b\"]\n"
+                "[[args]]\nname = \"a\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"inout\"\n"
+                "[[args]]\nname = \"b\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"inout\"\n"
+                "[[args]]\nname = \"p\"\nfields = [{ name = \"n\", dtype = \"i32\", value = \"N\" }, "
+                "{ name = \"scale\", dtype = \"f32\", count = 2, value = 2 }, "
+                "{ name = \"shift\", dtype = \"f32x2\", value = [0, 1] }]\n"
+                "[[args]]\nname = \"by\"\ndtype = \"i32\"\nvalue = 0\n"
+                "[[args]]\nname = \"block\"\ndtype = \"i32\"\nvalue = \"BLOCK\"\n");
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = cli.path("cache");
+  const Kernel kernel = load(fs::path(spec), settings);
+  const std::vector<KernelArgument> asked = kernel.arguments();
+  REQUIRE(asked.size() == 2);
+  CHECK(asked[0].is_buffer);
+  CHECK(asked[1].struct_bytes == 24);
+  CHECK(asked[1].size == "N");
+
+  struct P {
+    std::int32_t n;
+    float scale[2];
+    alignas(8) float shift[2];
+  };
+  std::vector<float> a(100), b(100);
+  float* const rows[] = {a.data(), b.data()};
+  kernel(nullptr, &rows[0], P{100, {0, 10}, {0, 1}});
+  CHECK(a[98] == 33);  // (0 + 1 + 2) * 10 + 3
+  CHECK(b[98] == 0);
+  CHECK(b[99] == 33);
+  struct Small {
+    std::int32_t n;
+    float scale[2];
+  };
+  CHECK_THROWS_WITH_AS(
+      kernel(nullptr, &rows[0], Small{100, {0, 10}}),
+      "k: argument 2, 'p', is a struct or vector of 24 bytes by value and was given a value of 12 bytes", Error);
+  CHECK_THROWS_WITH_AS(kernel(nullptr, &rows[0], &rows[0]),
+                       "k: argument 2, 'p', is a struct or vector of 24 bytes by value and was given a pointer", Error);
+}
+
 TEST_CASE("host: candidates for GPUs do not decide about a CPU") {
   const Axpy axpy;
   std::ofstream(axpy.spec, std::ios::app) << "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = "

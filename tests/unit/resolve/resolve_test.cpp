@@ -253,7 +253,7 @@ TEST_CASE("an infinite scalar is passed where its type has infinities") {
   const float infinity = std::numeric_limits<float>::infinity();
   const auto scalar = resolve::encode_scalar(DType::f32, -infinity);
   REQUIRE(scalar);
-  CHECK(std::memcmp(scalar->bytes.data(), std::array{-infinity}.data(), sizeof infinity) == 0);
+  CHECK(std::memcmp(scalar->data(), std::array{-infinity}.data(), sizeof infinity) == 0);
   CHECK(resolve::encode_scalar(DType::bf16, std::nan("")));
   CHECK(resolve::encode_scalar(DType::f8e5m2, infinity));
   CHECK_FALSE(resolve::encode_scalar(DType::f8e4m3, infinity));
@@ -264,7 +264,7 @@ TEST_CASE("an infinite scalar is passed where its type has infinities") {
 TEST_CASE("a u64 takes integers up to 2^64 - 1") {
   const auto scalar = resolve::encode_scalar(DType::u64, spec::evaluate(text("2**64 - 1", 1), {}));
   REQUIRE(scalar);
-  CHECK(std::memcmp(scalar->bytes.data(), std::array{~std::uint64_t{0}}.data(), 8) == 0);
+  CHECK(std::memcmp(scalar->data(), std::array{~std::uint64_t{0}}.data(), 8) == 0);
   CHECK_FALSE(resolve::encode_scalar(DType::u64, spec::evaluate(text("2**64", 1), {})));
   CHECK_FALSE(resolve::encode_scalar(DType::i64, spec::evaluate(text("2**63", 1), {})));
   CHECK_FALSE(resolve::encode_scalar(DType::u64, Value("7")));
@@ -415,9 +415,9 @@ TEST_CASE("scalars are encoded in their type, and refused where they do not fit"
   const auto found = scalars();
   REQUIRE(found.size() == 4);
   const auto value = [&](std::size_t i, DType type) { return decode(type, found[i].bytes.data()); };
-  CHECK(found[0].size == 4);
+  CHECK(found[0].bytes.size() == 4);
   CHECK(value(0, DType::i32) == 1000);
-  CHECK(found[1].size == 8);
+  CHECK(found[1].bytes.size() == 8);
   CHECK(value(1, DType::i64) == 500);
   CHECK(value(2, DType::f32) == 64);
   CHECK(value(3, DType::boolean) == 1);
@@ -741,7 +741,7 @@ TEST_CASE("Types that the problem decides on are those of the resolver's problem
     job.with([&, type = type, bytes = scalar_bytes, sum = accumulate](const CandidateResolver& r) {
       CHECK(r.layouts().at(0).dtype == dtype_from_string(type));
       CHECK(r.layouts().at(1).dtype == DType::f16);
-      CHECK(r.scalars(job.config()).at(0).size == static_cast<std::size_t>(bytes));
+      CHECK(r.scalars(job.config()).at(0).bytes.size() == static_cast<std::size_t>(bytes));
       CHECK(r.tolerances().at(0).second.accumulate == sum);
     });
     CHECK(keys.insert(job.key()).second);

@@ -101,7 +101,7 @@ TEST_CASE("an argument that no step takes is a mistake; a constant is for all st
   const std::string listed = edited("cluster = [2]\n", "cluster = [2]\nargs = [\"C\"]\n", with_steps());
   CHECK(parse(listed).steps[1].args->size() == 1);
   CHECK(has(failure(edited("args = [\"A\", \"alpha\"]", "args = [\"A\"]", listed)),
-            "the argument 'alpha' is in the args of no step, and no tensor map or reference uses it"));
+            "the argument 'alpha' is in the args of no step, and no tensor map, struct, table or reference uses it"));
   const std::string constant = edited("[validate]",
                                       "[[args]]\nname = \"filter\"\nkind = \"constant\"\ndtype = \"f32\"\n"
                                       "shape = [9]\n\n[validate]",

@@ -132,8 +132,9 @@ TEST_CASE("a kernel may take some of the arguments, in its own order") {
   CHECK(arguments_of(spec, steps_of(spec).at(0).args).at(1)->name == "map");
   CHECK(passed_numbers(spec, spec.kernel.args) == std::vector<std::size_t>{3, 0, 2});
   CHECK(parse(with_args("[\"map\", \"C\"]", naive)).kernel.args->size() == 2);
-  CHECK(has(failure(with_args("[\"map\", \"C\"]", "")),
-            "gemm.toml:27:1: the argument 'n' is not in kernel.args, and no tensor map or reference uses it"));
+  CHECK(has(
+      failure(with_args("[\"map\", \"C\"]", "")),
+      "gemm.toml:27:1: the argument 'n' is not in kernel.args, and no tensor map, struct, table or reference uses it"));
   CHECK(has(failure(with_args("[\"map\", \"D\"]", "")), "kernel.args: 'D' is not an argument in [[args]]"));
   CHECK(has(failure(with_args("[]", "")), "the argument 'map' is not in kernel.args"));
   CHECK(arguments_of(spec, std::nullopt).size() == 4);

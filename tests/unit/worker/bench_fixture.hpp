@@ -65,10 +65,8 @@ struct Bench {
   }
 
   static measure::ScalarArgument number(std::int32_t value) {
-    measure::ScalarArgument scalar;
-    scalar.size = sizeof value;
-    std::memcpy(scalar.bytes.data(), &value, sizeof value);
-    return scalar;
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
+    return {{bytes.begin(), bytes.end()}};
   }
   /// Stored in the cache under a key that a fake kernel can be registered for.
   build::Artifact artifact(const std::string& name) {

@@ -153,6 +153,15 @@ void check_parameters(std::span<const measure::ArgumentType> arguments, const Xt
                       "const __grid_constant__ CUtensorMap",
                       i + 1, type_text(parameter), argument.name));
     }
+    if (argument.value_bytes > 0) {
+      if (!kernel.argument_is_pointer[i] && kernel.argument_bytes[i] == argument.value_bytes) continue;
+      fail(
+          fmt::format("argument {}: the kernel takes {}{}, the spec's '{}' is a value of {} bytes: give its fields "
+                      "the types, order and padding of the declaration",
+                      i + 1, type_text(parameter),
+                      kernel.argument_is_pointer[i] ? "" : fmt::format(" of {} bytes", kernel.argument_bytes[i]),
+                      argument.name, argument.value_bytes));
+    }
     const bool fits = kernel.argument_is_pointer[i] == argument.is_buffer && takes(parameter, argument) &&
                       (argument.is_buffer || kernel.argument_bytes[i] == size_of(argument.dtype));
     if (fits) continue;

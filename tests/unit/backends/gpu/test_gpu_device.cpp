@@ -40,10 +40,8 @@ Artifact fake_artifact() {
 }
 
 ScalarArgument scalar(std::int32_t value) {
-  ScalarArgument argument;
-  std::memcpy(argument.bytes.data(), &value, sizeof(value));
-  argument.size = sizeof(value);
-  return argument;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
+  return {{bytes.begin(), bytes.end()}};
 }
 
 struct FakeSetup {

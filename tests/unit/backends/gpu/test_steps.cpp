@@ -86,9 +86,8 @@ LaunchPlan three_steps() {
 
 template <class T>
 ScalarArgument value_of(T value) {
-  ScalarArgument argument;
-  std::memcpy(argument.bytes.data(), &value, argument.size = sizeof value);
-  return argument;
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
+  return {{bytes.begin(), bytes.end()}};
 }
 
 const std::vector<KernelArgument> values{value_of(std::uint64_t{10}), value_of(std::uint64_t{11}),

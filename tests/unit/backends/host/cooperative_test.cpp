@@ -25,10 +25,9 @@ struct Host : fakes::HostKernels {
     const std::size_t bytes = x.size() * sizeof(int);
     const auto from = device->allocate(bytes), to = device->allocate(bytes);
     from->write(0, std::as_bytes(std::span(x)));
-    ScalarArgument n;
-    n.size = sizeof(int);
     const int count = static_cast<int>(x.size());
-    std::memcpy(n.bytes.data(), &count, sizeof count);
+    const std::span<const std::byte> count_bytes = std::as_bytes(std::span(&count, 1));
+    const ScalarArgument n{{count_bytes.begin(), count_bytes.end()}};
     const std::vector<KernelArgument> arguments = {from.get(), to.get(), n};
     device::Launch launch{{blocks, 1, 1}, {64, 1, 1}};
     launch.cooperative = cooperative;
