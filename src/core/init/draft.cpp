@@ -45,7 +45,7 @@ struct DraftArgument {
   std::string name, dtype;
   Texts shape;  ///< of a buffer
   std::string role, kind;
-  std::string value;  ///< of a scalar; not empty
+  std::string value;  ///< of a scalar, or the fields of a struct; not empty
   std::string fill;   ///< as TOML; empty: that of the type
   // Where these come from: "guess: ...", "fill in: ...".
   std::string shape_comment, role_comment, value_comment, fill_comment;
@@ -91,8 +91,8 @@ bool is_integer(DType type) { return is_like(to_string(type), "^[iu][0-9]"); }
 /// Integers that may be an extent of an argument.
 bool may_be_size(const FunctionArgument& argument, const TypeNames& types) {
   const auto type = types.element_type(argument.type);
-  return argument.pointers == 0 && type && is_integer(type->type) && type->lanes == 1 && !argument.name.empty() &&
-         !is_like(argument.type, "Object_t");
+  return argument.pointers == 0 && type && is_integer(type->type) && size_of(type->type) >= 4 && type->lanes == 1 &&
+         !argument.name.empty() && !types.is_enum(argument.type) && !is_like(argument.type, "Object_t");
 }
 
 /// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
@@ -242,10 +242,13 @@ void add_entry(Work& work, DraftStep& step) {
                             (argument.is_reference ? "&" : "");
   throw Error(
       ErrorKind::invalid_argument,
-      fmt::format("{}:{}: argument '{}' of {} has type '{}', and a spec has no such argument: it passes numbers "
-                  "and pointers to them. Pass its members one by one, or a pointer to it",
+      fmt::format("{}:{}: argument '{}' of {} has type '{}', and a spec has no such argument: it passes numbers, "
+                  "structs and pointers to them. {}",
                   work.request.source_path, work.kernel->line, argument.name, work.kernel->name,
-                  base::printable(shown, 80)));
+                  base::printable(shown, 80),
+                  is_like(argument.type, "(?:Texture|Surface)Object_t$|^texture|^surface")
+                      ? "xtune makes no textures and surfaces: let the kernel read an array"
+                      : "Pass a pointer to numbers, or a value"));
 }
 
 /// A size becomes part of the problem where an extent has it.
@@ -271,11 +274,9 @@ void add_sizes(Work& work) {
                             work.request.source_path, work.kernel->line, work.kernel->name));
   std::set<std::string> fixed, pointers;
   for (const FunctionArgument& argument : work.kernel->arguments) {
-    const auto type = work.types.element_type(argument.type);
     if (is_tensor_map(argument)) continue;
-    const bool unknown = !type && !work.types.is_open(argument.type);
-    if (argument.pointers > 1 || argument.is_reference || (unknown && argument.pointers == 0) ||
-        argument.type == "void" || (argument.pointers == 0 && type && type->lanes > 1))
+    if (argument.pointers > 2 || argument.is_reference || (argument.pointers == 1 && argument.type == "void") ||
+        is_like(argument.type, "(?:Texture|Surface)Object_t$|^texture|^surface"))
       refuse(work, argument);
     if (argument.pointers == 1) pointers.insert(argument.name);
     if (!may_be_size(argument, work.types)) continue;
@@ -451,6 +452,46 @@ std::optional<Texts> proven_shape(const Work& work, const PointerUse& use) {
   return shape.empty() ? Texts{std::to_string(elements)} : shape;
 }
 
+const char* const own_args = "[kernel] args lists what the kernel takes itself";
+
+/// A vector, struct or table. Its values are blanks.
+void add_value(const Work& work, const FunctionArgument& argument, const std::optional<ElementType>& type,
+               DraftArgument& drafted) {
+  const auto dtype_of = [](const ElementType& element) {
+    return element.lanes == 1 ? std::string(to_string(element.type))
+                              : fmt::format("{}x{}", to_string(element.type), element.lanes);
+  };
+  if (argument.pointers == 2) {
+    drafted.kind = "table";
+    drafted.value_comment = std::string("fill in: the buffers, which follow as arguments; ") + own_args;
+    return;
+  }
+  drafted.value_comment = "fill in: its values";
+  if (type) {
+    drafted.dtype = dtype_of(*type);
+    drafted.value = "\"?\"";
+    return;
+  }
+  drafted.kind = "struct";
+  const std::vector<StructField>* const fields = work.types.fields_of(argument.type);
+  const auto is_known = [&](const StructField& field) {
+    return field.pointers > 0 || work.types.element_type(field.type);
+  };
+  if (!fields || !std::all_of(fields->begin(), fields->end(), is_known)) {
+    drafted.value = "  { name = \"?\", dtype = \"?\", value = \"?\" },\n";
+    drafted.value_comment = "fill in: the fields of " + argument.type + ", in its order";
+    return;
+  }
+  for (const StructField& field : *fields) {
+    const std::string count = field.count == 1 ? "" : fmt::format(", count = {}", field.count);
+    drafted.value += fmt::format("  {{ name = {}{}, ", spec::toml_string(field.name), count);
+    drafted.value += field.pointers > 0 ? std::string("of = \"?\" },\n")
+                                        : fmt::format("dtype = \"{}\", value = \"?\" }},\n",
+                                                      dtype_of(*work.types.element_type(field.type)));
+    if (field.pointers > 0) drafted.value_comment = std::string("fill in: values, buffers that follow; ") + own_args;
+  }
+}
+
 void add_buffer(Work& work, const FunctionArgument& argument, const std::optional<ElementType>& type,
                 DraftArgument& drafted) {
   const PointerUse& use = work.use.pointers[argument.name];
@@ -521,12 +562,15 @@ void add_arguments(Work& work, DraftStep& step) {
     for (std::size_t i = 0; i < work.kernel->arguments.size(); ++i) {
       const FunctionArgument& argument = work.kernel->arguments[i];
       const auto type = work.types.element_type(argument.type);
+      const bool open = work.types.is_open(argument.type);
       drafted.resize(work.kernel->arguments.size());
       DraftArgument& own = drafted[i];
       own.name = argument.name;
-      own.dtype = type ? to_string(type->type) : work.types.is_open(argument.type) ? "?" : "u8";
+      own.dtype = type ? to_string(type->type) : open ? "?" : "u8";
       if (is_tensor_map(argument))
         own.kind = "tensor_map";
+      else if (argument.pointers == 2 || (argument.pointers == 0 && (type ? type->lanes > 1 : !open)))
+        scalars ? add_value(work, argument, type, own) : void();
       else if (scalars == (argument.pointers == 0))
         scalars ? add_scalar(work, argument, type, own) : add_buffer(work, argument, type, own);
     }
@@ -699,6 +743,12 @@ class DraftWriter {
     if (each.kind == "tensor_map") {
       line("of = \"?\"", "fill in: an argument behind these; [kernel] args lists what the kernel takes");
       line("box = [\"?\"]", "fill in: extents of what is copied");
+    } else if (each.kind == "table") {
+      line("of = [\"?\"]", each.value_comment);
+    } else if (each.kind == "struct") {
+      line("fields = [", each.value_comment);
+      for (const std::string_view field : base::split_lines(each.value)) line(std::string(field));
+      line("]");
     } else {
       line("dtype = " + spec::toml_string(each.dtype),
            each.dtype == "?" ? "fill in: its type, which the source leaves open" : "");

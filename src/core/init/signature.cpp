@@ -197,6 +197,8 @@ std::string text_of(const FunctionArgument& argument) {
 
 std::string text_of(const spec::ArgSpec& argument, DType dtype) {
   if (argument.kind == spec::ArgKind::tensor_map) return "a tensor map";
+  if (argument.kind == spec::ArgKind::table) return "a table of addresses";
+  if (argument.kind == spec::ArgKind::structure) return fmt::format("a value of {} bytes", argument.value_bytes);
   return fmt::format("a {} of {}", argument.kind == spec::ArgKind::scalar ? "scalar" : "buffer", to_string(dtype));
 }
 
@@ -266,7 +268,9 @@ class SignatureCheck {
                   const spec::ArgSpec& given) const {
     const FunctionArgument& declared = kernel.function.arguments[number];
     const auto type = types.element_type(declared.type);
-    if (declared.is_reference || declared.pointers > 1 || (declared.pointers == 0 && !type)) return;
+    if (!declared.is_reference && declared.pointers == 0) check_value(kernel, number, types, given);
+    if (declared.is_reference || declared.pointers > 1 || (declared.pointers == 0 && (!type || type->lanes > 1)))
+      return;
     const bool is_buffer = given.kind == spec::ArgKind::buffer;
     for (const Bindings& problem : spec_.cases) {
       const DType dtype = spec::dtype_of(given, problem);
@@ -279,6 +283,46 @@ class SignatureCheck {
           fmt::format("argument {} of {} is {} ({}), and the spec's '{}' is {}", number + 1, kernel.function.name,
                       text_of(declared), kernel.place, given.name, text_of(given, dtype)));
     }
+  }
+
+  /// A vector or struct, as far as the source shows its layout.
+  void check_value(const FoundKernel& kernel, std::size_t number, const TypeNames& types,
+                   const spec::ArgSpec& given) const {
+    const FunctionArgument& declared = kernel.function.arguments[number];
+    const auto type = types.element_type(declared.type);
+    const std::vector<StructField>* const known = type ? nullptr : types.fields_of(declared.type);
+    if (!known && !(type && (type->lanes > 1 || given.kind == spec::ArgKind::structure))) return;
+    std::vector<spec::FieldSpec> fields;
+    std::vector<std::string> names;
+    for (const StructField& field : known ? *known : std::vector<StructField>{{"", declared.type, 0, 1}}) {
+      const auto element = field.pointers > 0 ? ElementType{DType::u64} : types.element_type(field.type);
+      // A vector of 32 bytes has another alignment with each compiler.
+      if (!element || (known && element->lanes * size_of(element->type) > 16)) return;
+      spec::FieldSpec& placed = fields.emplace_back();
+      placed.dtype = element->type;
+      placed.lanes = static_cast<std::uint32_t>(element->lanes);
+      placed.count = field.count;
+      names.push_back(field.name);
+    }
+    const std::size_t bytes = spec::place_fields(fields);
+    std::string differs;
+    for (std::size_t i = 0; i < std::min(fields.size(), given.fields.size()) && differs.empty(); ++i)
+      if (const spec::FieldSpec& own = given.fields[i];
+          known && (own.at_byte != fields[i].at_byte || own.bytes() != fields[i].bytes()))
+        differs = fmt::format(". Field {}, '{}', is at byte {} and has {}; the spec's '{}' at {}, {}", i + 1, names[i],
+                              fields[i].at_byte, fields[i].bytes(), own.name, own.at_byte, own.bytes());
+    if (given.kind == spec::ArgKind::structure && given.value_bytes == bytes &&
+        (differs.empty() || given.fields.size() != fields.size()))
+      return;  // other fields may make the same struct
+    throw spec::spec_error(
+        spec_, given.at,
+        fmt::format("argument {} of {} is {} ({}), a {} of {} bytes{}, and the spec's '{}' has {} bytes{}", number + 1,
+                    kernel.function.name, text_of(declared), kernel.place, known ? "struct" : "value", bytes,
+                    known ? fmt::format(" ({})", fmt::join(names, ", ")) : "", given.name, given.bytes_by_value(),
+                    !differs.empty() ? differs
+                    : given.kind == spec::ArgKind::scalar && type
+                        ? fmt::format(". Give it dtype = \"{}x{}\"", to_string(type->type), type->lanes)
+                        : ""));
   }
 
   const spec::Spec& spec_;

@@ -234,8 +234,7 @@ constexpr std::pair<DType, std::string_view> known_types[] = {
     {DType::i32, " int32_t "},
     {DType::u32, " uint32_t uint "},
     {DType::i64, " int64_t ptrdiff_t intptr_t longlong "},
-    {DType::u64,
-     " uint64_t size_t uintptr_t ulong ulonglong cudaTextureObject_t cudaSurfaceObject_t hipTextureObject_t "}};
+    {DType::u64, " uint64_t size_t uintptr_t ulong ulonglong "}};
 
 /// "unsigned long long int"
 std::optional<DType> words_type(const std::string& type) {
@@ -262,6 +261,61 @@ std::optional<ElementType> built_in(const std::string& type) {
   return scalar ? std::optional(ElementType{*scalar, type.back() - '0'}) : std::nullopt;
 }
 
+/// nullopt: they are not known for sure.
+std::optional<std::vector<StructField>> fields_in(const Tokens& body) {
+  std::vector<StructField> fields;
+  for (std::size_t i = 0; i < body.size();) {
+    Tokens line;
+    bool is_function = false;
+    for (; i < body.size() && !body[i].is(";"); ++i) {
+      if (body[i].is("{") || body[i].is("(")) {
+        is_function = is_function || body[i].is("(");
+        const bool is_body = body[i].is("{");
+        i = closing(body, i);
+        if (is_body && is_function && !(i + 1 < body.size() && body[i + 1].is(";"))) break;
+      } else {
+        line.push_back(body[i]);
+      }
+    }
+    ++i;
+    const auto has = [&](std::initializer_list<std::string_view> words) {
+      return std::any_of(line.begin(), line.end(), [&](const Token& token) {
+        return token.alternative || std::find(words.begin(), words.end(), token.text) != words.end();
+      });
+    };
+    if (has({"virtual", "struct", "class", "union", "enum", "template", "alignas", "__align__", "__attribute__"}))
+      return std::nullopt;
+    if (line.empty() || is_function || has({"static", "using", "typedef", "friend"})) continue;
+    if (has({":"})) return std::nullopt;  // a bit field, or a label as public
+    Tokens type;
+    for (Tokens declared : split_arguments(line)) {
+      StructField field;
+      declared.insert(declared.begin(), type.begin(), type.end());
+      declared = split_default(declared).first;
+      while (declared.size() > 3 && declared.back().is("]")) {
+        const std::string extent = declared[declared.size() - 2].text;
+        std::uint64_t count = 0;
+        if (!declared[declared.size() - 3].is("[") || !RE2::FullMatch(extent, "(\\d+)", &count) || count == 0)
+          return std::nullopt;
+        field.count *= count;
+        declared.resize(declared.size() - 3);
+      }
+      const FunctionArgument parsed = argument_of(declared);
+      if (type.empty())
+        for (const Token& token : declared) {
+          if (token.is("*") || token.is(parsed.name)) break;
+          type.push_back(token);
+        }
+      field.name = parsed.name;
+      field.pointers = parsed.pointers;
+      field.type = parsed.type;
+      if (field.name.empty() || parsed.is_reference) return std::nullopt;
+      fields.push_back(std::move(field));
+    }
+  }
+  return fields;
+}
+
 }  // namespace
 
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens) { return KernelReader(tokens).run(); }
@@ -282,16 +336,15 @@ TypeNames::TypeNames(const TokenizedSource& source) {
   for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
     if (tokens[i].is("using") && tokens[i + 1].is_word() && tokens[i + 2].is("="))
       add(tokens[i + 1].text, text_of(until_end(i + 3)));
-    if (tokens[i].is("enum") || tokens[i].is("struct") || tokens[i].is("class") || tokens[i].is("union")) {
+    if (tokens[i].is("enum")) add_enum(tokens, i);
+    if (tokens[i].is("struct") || tokens[i].is("class") || tokens[i].is("union")) {
       std::size_t name = i + 1;
-      while (tokens[name].is("class") || tokens[name].is("struct") || tokens[name].text.starts_with("__")) ++name;
-      const bool sized = tokens[name].is_word() && name + 2 < tokens.size() && tokens[name + 1].is(":");
-      const bool opens = name + 1 < tokens.size() && (tokens[name + 1].is("{") || sized || tokens[name + 1].is(";"));
-      if (tokens[name].is_word() && opens && (i == 0 || !tokens[i - 1].is("enum")))
-        add(tokens[name].text, !tokens[i].is("enum") ? "struct" : sized ? tokens[name + 2].text : "int");
+      while (tokens[name].text.starts_with("__") && name + 2 < tokens.size()) ++name;
+      if (tokens[name].is_word() && (tokens[name + 1].is("{") || tokens[name + 1].is(";"))) declared_.insert(tokens[name].text);
     }
     if (!tokens[i].is("typedef")) continue;
     Tokens type = until_end(i + 1);
+    if (std::any_of(type.begin(), type.end(), [](const Token& each) { return each.is("{"); })) continue;
     if (type.size() < 2 || !type.back().is_word()) continue;
     const std::string name = type.back().text;
     type.pop_back();
@@ -304,6 +357,58 @@ TypeNames::TypeNames(const TokenizedSource& source) {
     body.erase(body.begin());
     if (element_type(text_of(body))) add(name, text_of(body));
   }
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i].is("struct")) add_struct(source, i);
+}
+
+/// enum class Op : short { ... }, and typedef enum { ... } Op
+void TypeNames::add_enum(const Tokens& tokens, std::size_t at) {
+  std::size_t i = at + 1;
+  if (i < tokens.size() && (tokens[i].is("class") || tokens[i].is("struct"))) ++i;
+  const std::string name = i < tokens.size() && tokens[i].is_word() ? tokens[i++].text : "";
+  Tokens type;
+  if (i < tokens.size() && tokens[i].is(":"))
+    for (++i; i < tokens.size() && !tokens[i].is("{") && !tokens[i].is(";"); ++i) type.push_back(tokens[i]);
+  if (i >= tokens.size() || !(tokens[i].is("{") || (tokens[i].is(";") && !type.empty()))) return;
+  const std::size_t end = tokens[i].is("{") ? closing(tokens, i) : i;
+  const std::string is = type.empty() ? "int" : text_of(type);
+  const bool is_typedef = at > 0 && tokens[at - 1].is("typedef") && end + 1 < tokens.size();
+  for (const std::string& own : {name, is_typedef ? tokens[end + 1].text : std::string()})
+    if (!own.empty()) add(own, is), enums_.insert(own);
+}
+
+/// struct Params { ... };, and typedef struct { ... } Params;
+void TypeNames::add_struct(const TokenizedSource& source, std::size_t at) {
+  const Tokens& tokens = source.tokens;
+  std::size_t i = at + 1;
+  const std::string name = i < tokens.size() && tokens[i].is_word() ? tokens[i++].text : "";
+  if (i >= tokens.size()) return;
+  const bool plain = tokens[i].is("{") && !(at > 0 && (tokens[at - 1].is(">") || tokens[at - 1].is("enum")));
+  while (i < tokens.size() && !tokens[i].is("{") && !tokens[i].is(";") && !tokens[i].is("(") && !tokens[i].is(")")) ++i;
+  if (i >= tokens.size() || !tokens[i].is("{")) return;
+  const std::size_t end = closing(tokens, i);
+  // What follows may be attributes.
+  const bool is_typedef = at > 0 && tokens[at - 1].is("typedef");
+  const bool ends = end + (is_typedef ? 2 : 1) < tokens.size() && tokens[end + (is_typedef ? 2 : 1)].is(";");
+  const bool is_conditional =
+      std::any_of(source.directives.begin(), source.directives.end(), [&](const Directive& each) {
+        return (each.name == "pragma" && each.text.starts_with("pack")) ||
+               (ends && each.line >= tokens[at].line && each.line <= tokens[end].line);
+      });
+  const auto fields = plain && ends && !is_conditional ? fields_in(part(tokens, i + 1, end)) : std::nullopt;
+  for (const std::string& own : {name, is_typedef && ends ? tokens[end + 1].text : std::string()}) {
+    if (own.empty()) continue;
+    const auto [known, is_new] = structs_.try_emplace(own, fields.value_or(std::vector<StructField>()));
+    if (!is_new) known->second.clear();
+  }
+}
+
+const std::vector<StructField>* TypeNames::fields_of(const std::string& type) const {
+  for (const std::string& name : {type, resolved(type), without_namespaces(resolved(type))}) {
+    const auto found = structs_.find(name.starts_with("struct ") ? name.substr(7) : name);
+    if (found != structs_.end()) return found->second.empty() ? nullptr : &found->second;
+  }
+  return nullptr;
 }
 
 void TypeNames::add(const std::string& name, const std::string& type) {
@@ -313,21 +418,25 @@ void TypeNames::add(const std::string& name, const std::string& type) {
 
 bool TypeNames::is_open(const std::string& type) const {
   const auto known = names_.find(type);
-  return RE2::FullMatch(type, "\\w+") && type != "void" && !element_type(type) &&
+  return RE2::FullMatch(type, "\\w+") && type != "void" && !element_type(type) && !declared_.contains(type) &&
          (known == names_.end() || known->second.empty());
 }
 
 std::optional<ElementType> TypeNames::element_type(const std::string& type) const {
+  const std::string known = resolved(type);
+  const auto found = built_in(known);
+  return found ? found : built_in(without_namespaces(known));
+}
+
+std::string TypeNames::resolved(const std::string& type) const {
   std::string asked = type;
-  for (int steps = 0; steps < 16; ++steps) {
-    if (const auto known = built_in(asked)) return known;
-    if (const auto known = built_in(without_namespaces(asked))) return known;
+  for (int steps = 0; steps < 16 && !built_in(asked) && !built_in(without_namespaces(asked)); ++steps) {
     auto named = names_.find(asked);
     if (named == names_.end()) named = names_.find(without_namespaces(asked));
-    if (named == names_.end()) return std::nullopt;
+    if (named == names_.end()) break;
     asked = named->second;
   }
-  return std::nullopt;
+  return asked;
 }
 
 }  // namespace xtune::init

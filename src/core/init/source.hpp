@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,8 +64,15 @@ struct ElementType {
   int lanes = 1;
 };
 
-/// The names that a source gives to types: using, typedef, enum, struct, and macros whose bodies are types. A name with
-/// two meanings, as in the branches of #if, has none.
+struct StructField {
+  std::string name;
+  std::string type;  ///< as FunctionArgument::type
+  int pointers = 0;
+  std::uint64_t count = 1;  ///< of an array
+};
+
+/// The names that a source gives to types: using, typedef, enum, and macros whose bodies are types. A name with two meanings,
+/// as in the branches of #if, has none.
 class TypeNames {
  public:
   explicit TypeNames(const TokenizedSource& source);
@@ -72,12 +81,23 @@ class TypeNames {
 
   /// A single word that the source does not declare, or not in one way only: it may be any type.
   bool is_open(const std::string& type) const;
-  /// nullopt: none that a spec can name.
+  /// nullopt: none that a spec can name. An enum is its integers.
   std::optional<ElementType> element_type(const std::string& type) const;
+  /// Whether its definition shows an enum of this name.
+  bool is_enum(const std::string& type) const { return enums_.contains(type); }
+  /// Of a struct whose only definition shows all that C++ makes of it, but for the types' own sizes; nullptr: of
+  /// another type, or not known for sure.
+  const std::vector<StructField>* fields_of(const std::string& type) const;
 
  private:
   void add(const std::string& name, const std::string& type);
+  void add_enum(const Tokens& tokens, std::size_t at);
+  void add_struct(const TokenizedSource& source, std::size_t at);
+  /// The type behind names of types.
+  std::string resolved(const std::string& type) const;
   std::map<std::string, std::string, std::less<>> names_;
+  std::set<std::string, std::less<>> enums_, declared_;  ///< declared_: structs, classes and unions
+  std::map<std::string, std::vector<StructField>, std::less<>> structs_;  ///< without fields: not known for sure
 };
 
 }  // namespace xtune::init

@@ -22,8 +22,10 @@ struct Drafted {
 
 /// As a user may fill in the blanks.
 std::string filled(std::string text) {
-  RE2::GlobalReplace(&text, R"((?m)^((?:shared|value|of) = )\"\?\")", "\\1\"1\"");
-  RE2::GlobalReplace(&text, R"((?m)^(dtype = )\"\?\")", "\\1\"f32\"");
+  RE2::GlobalReplace(&text, R"re(name = "\?")re", "name = \"field\"");
+  RE2::GlobalReplace(&text, R"re(dtype = "\?")re", "dtype = \"i32\"");
+  RE2::GlobalReplace(&text, R"re(of = (\[?)"\?")re", "of = \\1\"x\"");
+  RE2::GlobalReplace(&text, R"re(((?:shared|value) = )"\?")re", "\\1\"1\"");
   RE2::GlobalReplace(&text, R"(( = )\"\?\")", "\\1[64]");
   RE2::GlobalReplace(&text, R"(\"\?\")", "\"1\"");
   return text;
@@ -262,15 +264,48 @@ TEST_CASE("what cannot be drafted is refused with its place") {
   CHECK(drafted("namespace a { __global__ void f(int n) {} }\nnamespace b { __global__ void f(int n) {} }", {"b::f"})
             .draft.entry == "b::f");
   CHECK(refused("__global__ void f() {}").find("k.cu:1: f takes no arguments") == 0);
-  CHECK(refused("struct Params {};\n__global__ void f(Params p) {}")
-            .find("k.cu:2: argument 'p' of f has type 'Params'") == 0);
-  CHECK(refused("__global__ void f(float** x) {}").find("has type 'float**'") != std::string::npos);
+  CHECK(refused("\n__global__ void f(Params& p) {}").find("k.cu:2: argument 'p' of f has type 'Params&'") == 0);
+  CHECK(refused("__global__ void f(float*** x) {}").find("has type 'float***'") != std::string::npos);
+  CHECK(refused("__global__ void f(cudaTextureObject_t t) {}").find("xtune makes no textures and surfaces") !=
+        std::string::npos);
+  CHECK(refused("__global__ void f(texture<float, 2> t) {}").find("xtune makes no textures") != std::string::npos);
   CHECK(refused("__global__ void f(const int& n) {}").find("has type 'int&'") != std::string::npos);
-  CHECK(refused("__global__ void f(float4 v) {}").find("has type 'float4'") != std::string::npos);
-  CHECK(refused("typedef struct { int a; } P;\n__global__ void f(P p) {}").find("has type 'P'") != std::string::npos);
   // A pointer to a structure is bytes.
   CHECK(argument(drafted("struct Body;\n__global__ void f(const Body* b, int n) { }"), "b").find("dtype = \"u8\"") !=
         std::string::npos);
+}
+
+TEST_CASE("values are drafted with their types: vectors, enums, and structs as their definition has them") {
+  const std::string types =
+      "typedef enum { ADD, MUL } Mode;\nenum class Op : unsigned char { a };\n"
+      "typedef float real;\nusing V = float3;\n"
+      "struct P { int n, *list; real w[2][3]; V o = {}; Op op; static int s; int size() const { return n; } };\n"
+      "typedef struct { double d; } Q;\n";
+  const Drafted all = drafted(types +
+                              "__global__ void f(float* x, float4 v, Mode m, P p, Q q, float** rows) "
+                              "{ x[threadIdx.x] = v.x; }");
+  CHECK(argument(all, "v").find("dtype = \"f32x4\"\nvalue = \"?\"") != std::string::npos);
+  CHECK(argument(all, "m").find("dtype = \"i32\"") != std::string::npos);
+  CHECK(argument(all, "rows").find("kind = \"table\"\nof = [\"?\"]") != std::string::npos);
+  CHECK(argument(all, "q").find("dtype = \"f64\", value = \"?\"") != std::string::npos);
+  CHECK(has(all,
+            "kind = \"struct\"\nfields = [\n"
+            "  { name = \"n\", dtype = \"i32\", value = \"?\" },\n"
+            "  { name = \"list\", of = \"?\" },\n"
+            "  { name = \"w\", count = 6, dtype = \"f32\", value = \"?\" },\n"
+            "  { name = \"o\", dtype = \"f32x3\", value = \"?\" },\n"
+            "  { name = \"op\", dtype = \"u8\", value = \"?\" },\n"
+            "]\n"));
+  // What the definition does not show for sure is a blank.
+  for (const char* unsure :
+       {"", "struct P { virtual void f(); int n; };\n", "struct P : B { int n; };\n", "struct P { int n : 3; };\n",
+        "struct P { Other o; };\n", "struct P {\n#ifdef A\nint a;\n#endif\nint b; };\n",
+        "template <class T> struct P { int n; };\n", "struct P { int n[N]; };\n",
+        "#pragma pack(1)\nstruct P { int n; };\n", "struct P { int n; };\nstruct P { float n; };\n"}) {
+    CAPTURE(unsure);
+    CHECK(has(drafted(std::string(unsure) + "__global__ void f(float* x, P p) { x[threadIdx.x] = 1; }"),
+              "# fill in: the fields of P, in its order\nkind = \"struct\""));
+  }
 }
 
 TEST_CASE("every draft has a space") {

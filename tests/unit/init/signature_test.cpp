@@ -64,6 +64,35 @@ TEST_CASE("arguments that a kernel does not take are refused, with the line of t
   CHECK(with("\"i32\", value = 3", "\"u32\", value = 3") == "");
 }
 
+TEST_CASE("values are compared with the structs and vectors of the source") {
+  const std::string source =
+      "struct P { char c; float f; short s; };\n__global__ void axpb(float* y, P p, float3 o) { y[0] = p.f; }\n";
+  const auto with = [&](const std::string& p, const std::string& o = "dtype = \"f32x3\", value = 1",
+                        const std::string& more = "") {
+    return complaint(source, y + ", { name = \"p\", fields = [" + p + "] }, { name = \"o\", " + o + " }", more);
+  };
+  const std::string c = "{ name = \"c\", dtype = \"i8\", value = 1 }",
+                    f = "{ name = \"f\", dtype = \"f32\", value = 1 }",
+                    s = "{ name = \"s\", dtype = \"i16\", value = 1 }", comma = ", ";
+  CHECK(with(c + comma + f + comma + s) == "");
+  CHECK(has(with(c + comma + f),
+            "argument 2 of axpb is P p (k.cu:2), a struct of 12 bytes (c, f, s), and the spec's 'p' has 8 bytes"));
+  CHECK(has(with(c + comma + s + comma + f),
+            "the spec's 'p' has 8 bytes. Field 2, 'f', is at byte 4 and has 4; the spec's 's' at 2, 2"));
+  CHECK(
+      has(with(c + comma + f + comma + s, "dtype = \"f32\", value = 1"),
+          "argument 3 of axpb is float3 o (k.cu:2), a value of 12 bytes, and the spec's 'o' has 4 bytes. Give it dtype "
+          "= \"f32x3\""));
+  CHECK(with("{ name = \"bytes\", dtype = \"u8\", count = 12, value = 0 }") == "");
+  // A definition may change the type.
+  CHECK(complaint("struct P { REAL r; };\n__global__ void axpb(float* y, P p) {}\n",
+                  y + ", { name = \"p\", fields = [{ name = \"r\", dtype = \"f64\", value = 1 }] }") == "");
+  CHECK(complaint(
+            "#ifndef REAL\n#define REAL float\n#endif\nstruct P { REAL r; };\n__global__ void axpb(float* y, P p) {}\n",
+            y + ", { name = \"p\", fields = [{ name = \"r\", dtype = \"f64\", value = 1 }] }",
+            "space = { params = { REAL = [\"double\"] } }\n") == "");
+}
+
 TEST_CASE("a kernel that the source does not have is refused, and the nearest one is named") {
   CHECK(has(complaint(kernel, all, "", "axbp"), "the source has no kernel 'axbp' (did you mean 'axpb'?); it has axpb"));
   CHECK(has(complaint("#include \"own.h\"\n", all, "", "axp"), "it has axpb"));
