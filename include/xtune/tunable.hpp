@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -124,6 +125,16 @@ struct TensorMapView {
   bool nan_outside = false;                   ///< what lies outside of the shape reads as NaN, not as zero
 };
 
+/// A field of a struct that a kernel takes by value.
+struct StructField {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<Formula> value = {};  ///< one for all numbers of the field, or one for each
+  std::uint64_t count = 1;          ///< elements of an array
+  int lanes = 1;                    ///< of a vector: 3 of float3
+  std::string of = {};              ///< not numbers, but the address of this buffer; empty: numbers
+};
+
 /// One of several kernels of the source that are launched in sequence and timed as one unit.
 struct KernelStep {
   std::string entry = {};              ///< "pack", or a template-id "gemm<{BLOCK_M}>"
@@ -134,6 +145,8 @@ struct KernelStep {
   Formula shared = {};                 ///< dynamic shared memory, bytes
   std::vector<Formula> cluster = {};   ///< 1 to 3 extents, in blocks; empty: no cluster
   bool cooperative = false;            ///< all blocks are resident at once, so they may wait for each other
+  Formula repeat = {};                 ///< launches in a loop, whose index is `i` in the others; empty: one launch
+  std::vector<std::pair<std::string, Formula>> with = {};  ///< values of scalars for this step
 };
 
 /// A spec (docs/spec-format.md) together with data, predicates and callbacks. A value type: copies are independent.
@@ -289,6 +302,21 @@ class Tunable {
   Tunable& scalar(const std::string& name, T value) {
     return scalar(name, dtype_of<T>(), Formula(value));
   }
+  /// A struct passed by value, with its fields in their order in C++.
+  Tunable& structure(const std::string& name, const std::vector<StructField>& fields);
+  /// A struct or vector passed by value, with these bytes.
+  Tunable& value(const std::string& name, std::span<const std::byte> bytes);
+  template <class T>
+  requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>) Tunable& value(const std::string& name,
+                                                                                    const T& value) {
+    return this->value(name, std::as_bytes(std::span(&value, 1)));
+  }
+  /// The address of an array with the addresses of these buffers: count (empty: 1) in each of them, stride elements
+  /// apart.
+  Tunable& table(const std::string& name, const std::vector<std::string>& of, const Formula& count = {},
+                 const Formula& stride = {});
+  /// An output that no kernel writes: the sum of a scratch buffer's elements, over its leading dimensions.
+  Tunable& sum(const std::string& name, DType dtype, const Shape& shape, const std::string& of);
   /// A variable of the source (`__constant__` or `__device__`) that is filled before launches; it is not an argument of
   /// a call. Data as of input. Its place among the arguments does not matter.
   Tunable& constant(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});

@@ -156,6 +156,7 @@ void with_arguments(Callee& callee, const Ordered& ordered, const Use& use) {
     Bits bits;
   } slots[max_arguments];
   StreamOwner owner;
+  std::vector<StructBytes> structs;  // which own nothing that moves with them
   for (std::size_t i = 0; i < ordered.count; ++i) {
     const KernelArgument& argument = callee.arguments[i];
     values[i] = &slots[i];
@@ -163,6 +164,9 @@ void with_arguments(Callee& callee, const Ordered& ordered, const Use& use) {
       const Memory memory = callee.readers[i].read(ordered.arguments[i], owner, callee.places[i]);
       slots[i].pointer = memory.pointer;
       bytes[i] = memory.bytes;
+    } else if (argument.struct_bytes > 0) {
+      values[i] = structs.emplace_back(ordered.arguments[i], argument.struct_bytes, callee.places[i]).data();
+      bytes[i] = 0;
     } else {
       read_scalar(ordered.arguments[i], argument.dtype, callee.places[i], slots[i].bits);
       bytes[i] = 0;

@@ -140,4 +140,19 @@ void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& 
   }
 }
 
+StructBytes::StructBytes(PyObject* object, std::size_t bytes, const std::string& place) : copy_(bytes) {
+  const std::string takes = place + ", is a struct or vector of " + std::to_string(bytes) + " bytes and was given ";
+  Py_buffer view{};
+  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    throw Error(ErrorKind::invalid_argument,
+                takes + shown(object) + ": pass a ctypes.Structure, a NumPy record or array, or bytes");
+  }
+  const auto given = static_cast<std::size_t>(view.len);
+  if (given == bytes) std::memcpy(copy_.data(), view.buf, bytes);
+  PyBuffer_Release(&view);
+  if (given != bytes)
+    throw Error(ErrorKind::invalid_argument, takes + std::to_string(given) + ": check the padding of its fields");
+}
+
 }  // namespace xtune::python

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "xtune/dtype.hpp"
 
@@ -18,5 +19,16 @@ using Bits = std::array<std::byte, 16>;
 /// Throws Error(invalid_argument), which begins with place, for an object that is not such a number, and for an integer
 /// out of range.
 void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& bits);
+
+/// The bytes of a struct: a ctypes.Structure, a NumPy record, bytes, or another object with a buffer. Throws
+/// Error(invalid_argument), which begins with place, for another object, or one of another size.
+class StructBytes {
+ public:
+  StructBytes(PyObject* object, std::size_t bytes, const std::string& place);
+  const void* data() const noexcept { return copy_.data(); }
+
+ private:
+  std::vector<std::byte> copy_;
+};
 
 }  // namespace xtune::python

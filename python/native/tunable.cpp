@@ -194,6 +194,10 @@ void define_arguments(py::class_<Tunable>& type) {
                           const Formulas& shape) { t.constant(name, dtype, shape); })
       .def("scalar",
            [](Tunable& t, const std::string& name, DType dtype, const Formula& value) { t.scalar(name, dtype, value); })
+      .def("value",
+           [](Tunable& t, const std::string& name, const py::object& buffer) { t.value(name, Bytes(buffer).span()); })
+      .def("table", [](Tunable& t, const std::string& name, const std::vector<std::string>& of, const Formula& count,
+                       const Formula& stride) { t.table(name, of, count, stride); })
       .def("kernel_args", [](Tunable& t, const std::vector<std::string>& names) { t.kernel_args(names); })
       .def("data_bytes", [](Tunable& t, const std::string& name, DType dtype,
                             const py::object& buffer) { t.data(name, bytes_of(dtype, buffer)); })

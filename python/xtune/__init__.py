@@ -69,7 +69,7 @@ from xtune.results import (
     Result,
     Timing,
 )
-from xtune.tunable import Constant, In, InOut, Out, Scalar, Scratch, TensorMap, Tunable
+from xtune.tunable import Constant, In, InOut, Out, Scalar, Scratch, Table, TensorMap, Tunable
 
 if TYPE_CHECKING:
     from xtune import compat as compat
@@ -103,6 +103,7 @@ __all__ = [
     "Scratch",
     "StoppedError",
     "StorageError",
+    "Table",
     "TensorMap",
     "Timing",
     "Tunable",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kernel to tune, with everything about it."""
 import copy
+import ctypes
 import inspect
 import os
 import re
@@ -195,6 +196,16 @@ class Scalar:
 
 
 @_checks.checked_methods
+class Table:
+    """The address of an array with the addresses of buffers (float**): of, a name or several of arguments; count in each
+    of them, stride elements apart."""
+
+    def __init__(self, of: Union[str, Sequence[str]], *, count: Formula = 1, stride: Formula = 0):
+        self.of = of
+        self.count = count
+        self.stride = stride
+
+
 class TensorMap:
     """A CUtensorMap of the buffer `of` (NVIDIA GPUs of compute capability 9.0 and later), which xtune makes.
 
@@ -621,7 +632,7 @@ class Tunable:
 
     def arg(self, name: str, value: Any) -> "Tunable":
         """The next argument of the kernel: an array (read by the kernel), In, Out, InOut, Scratch, Scalar, Constant,
-        TensorMap, or a NumPy scalar. Raises InvalidArgumentError for anything else."""
+        TensorMap, Table, a NumPy scalar, or a struct by value: a ctypes.Structure, a NumPy record or bytes. Raises InvalidArgumentError for anything else."""
         if is_array(value):
             value = In(value)
         if isinstance(value, _Buffer):
@@ -632,6 +643,10 @@ class Tunable:
             self._scalar(name, dtype_name(value.dtype, f"'{name}'"), value.value)
         elif isinstance(value, TensorMap):
             self._native.tensor_map(name=name, of=value.of, **value.view)
+        elif isinstance(value, Table):
+            self._native.table(name, [value.of] if isinstance(value.of, str) else list(value.of), value.count, value.stride)
+        elif isinstance(value, (bytes, numpy.void, ctypes.Structure)):
+            self._native.value(name, bytes(value))
         elif isinstance(value, numpy.generic):
             self._numpy_scalar(name, value)
         elif isinstance(value, (bool, int, float)):
@@ -643,7 +658,7 @@ class Tunable:
         else:
             raise InvalidArgumentError(
                 f"'{name}': {type(value).__name__} is not an argument of a kernel; pass an array, a "
-                "NumPy scalar, In, Out, InOut, Scratch, Scalar, Constant or TensorMap"
+                "NumPy scalar or record, In, Out, InOut, Scratch, Scalar, Constant, TensorMap or Table"
             )
         return self
 

@@ -1,7 +1,7 @@
 // Builds a Tunable: each call adds a line to the spec's text, or data in addition to it.
 #include "xtune/tunable.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -277,6 +277,11 @@ Tunable& Tunable::step(const KernelStep& step) {
   add(entries, "shared", step.shared.text());
   add(entries, "args", step.args);
   if (step.cooperative) entries.emplace_back("cooperative", "true");
+  add(entries, "repeat", step.repeat.text());
+  std::vector<std::string> with;
+  for (const auto& [name, value] : step.with)
+    with.push_back(fmt::format("{} = {}", spec::toml_string(name), spec::toml_string(value.text())));
+  if (!with.empty()) entries.emplace_back("with", fmt::format("{{ {} }}", fmt::join(with, ", ")));
   return built().steps.push_back(std::move(entries)), *this;
 }
 
@@ -368,6 +373,48 @@ Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& va
                           {"kind", "\"scalar\""},
                           {"dtype", spec::toml_string(to_string(dtype))},
                           {"value", spec::toml_string(value.text())}});
+  return *this;
+}
+
+Tunable& Tunable::structure(const std::string& name, const std::vector<StructField>& fields) {
+  std::vector<std::string> texts;
+  for (const StructField& field : fields) {
+    std::string text = fmt::format("{{ name = {}, count = {}", spec::toml_string(field.name), field.count);
+    if (!field.of.empty()) {
+      text += ", of = " + spec::toml_string(field.of);
+    } else {
+      require_dtype(field.dtype);
+      const std::string lanes = field.lanes > 1 ? fmt::format("x{}", field.lanes) : "";
+      text += fmt::format(
+          ", dtype = {}, value = {}", spec::toml_string(to_string(field.dtype) + lanes),
+          field.value.size() == 1 ? spec::toml_string(field.value.front().text()) : toml_array(field.value));
+    }
+    texts.push_back(text + " }");
+  }
+  built().args.push_back({{"name", spec::toml_string(name)},
+                          {"kind", "\"struct\""},
+                          {"fields", fmt::format("[{}]", fmt::join(texts, ", "))}});
+  return *this;
+}
+
+Tunable& Tunable::value(const std::string& name, std::span<const std::byte> bytes) {
+  StructField field{"bytes", DType::u8, {}, bytes.size()};
+  for (const std::byte byte : bytes) field.value.emplace_back(std::to_integer<int>(byte));
+  return structure(name, {field});
+}
+
+Tunable& Tunable::table(const std::string& name, const std::vector<std::string>& of, const Formula& count,
+                        const Formula& stride) {
+  Entries entries{{"name", spec::toml_string(name)}, {"kind", "\"table\""}};
+  add(entries, "of", of);
+  add(entries, "count", count.text());
+  add(entries, "stride", stride.text());
+  return built().args.push_back(std::move(entries)), *this;
+}
+
+Tunable& Tunable::sum(const std::string& name, DType dtype, const Shape& shape, const std::string& of) {
+  built().args.push_back(buffer(name, dtype, shape, "out"));
+  built().args.back().emplace_back("sum_of", spec::toml_string(of));
   return *this;
 }
 

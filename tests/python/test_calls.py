@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of kernels: arrays of several libraries, what does not fit, threads."""
+import ctypes
 import json
 import os
 import pathlib
@@ -253,6 +254,27 @@ class Calls(unittest.TestCase):
             xtune.InvalidArgumentError, r"is a scalar of c64 and was given 1e\+39j, which is too large"
         ):
             kernel(*call)
+
+    def test_structs_arrive_whole(self):
+        source = """
+struct P { int n; float a[2]; };
+extern "C" __global__ void put(float* x, P p) { x[0] = p.n + p.a[1] * SCALE; }"""
+
+        class P(ctypes.Structure):
+            _fields_ = [("n", ctypes.c_int32), ("a", ctypes.c_float * 2)]
+
+        value = P(3, (0, 0.5))
+        args = {"x": xtune.Out(dtype="f32", shape=(1,)), "p": value}
+        tunable = xtune.Tunable("put", source, params={"SCALE": [4]}, grid=1, block=1, args=args)
+        kernel = xtune.load(tunable, backend="host")
+        record = np.array([(3, (0, 0.5))], dtype=[("n", "i4"), ("a", "f4", 2)])[0]
+        for given in (value, record, bytes(value), np.frombuffer(bytes(value), np.uint8)):
+            x = np.zeros(1, np.float32)
+            kernel(x, given)
+            self.assertEqual(x[0], 5)
+        for wrong, text in ((np.zeros(2, np.int32), "12 bytes and was given 8"), (7, "pass a ctypes.Structure")):
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, text):
+                kernel(np.zeros(1, np.float32), wrong)
 
     def test_f16_and_bf16_scalars_round(self):
         source = (

@@ -67,6 +67,42 @@ TEST_CASE("constants and scratch buffers are written as the spec has them") {
   CHECK(has(tunable.toml(), "zero = true"));
 }
 
+TEST_CASE("structs, tables, sums and loops are written as the spec has them") {
+  struct Params {
+    std::int32_t n;
+    float scale[3];
+  };
+  Tunable tunable("typed");
+  tunable.source("__global__ void step() {}")
+      .problem("N", 64)
+      .param("P", {8, 16})
+      .step({.entry = "step",
+             .grid = {"i + 1"},
+             .block = {32},
+             .args = {"p", "q", "rows", "s", "by"},
+             .repeat = "N // P",
+             .with = {{"by", "i * P"}}})
+      .structure("p", {{"n", DType::i32, {"N"}}, {"v", DType::f32, {0, 1, "P"}, 1, 3}, {.name = "to", .of = "x"}})
+      .value("q", Params{3, {1, 2, 3}})
+      .table("rows", {"x", "s"}, 2, "N // 2")
+      .scratch("s", DType::f32, {"N"})
+      .scalar("by", DType::i32, 0)
+      .input<float>("x", "N")
+      .sum("total", DType::f32, 1, "s");
+  const Spec spec = spec_of(tunable, "host");
+  REQUIRE(spec.args.size() == 7);
+  CHECK(spec.args[0].kind == ArgKind::structure);
+  CHECK(spec.args[0].value_bytes == 24);
+  CHECK(spec.args[0].fields.at(1).lanes == 3);
+  CHECK(spec.args[0].fields.at(1).at_byte == 4);
+  CHECK(spec.args[0].fields.at(2).at_byte == 16);
+  CHECK(spec.args[1].value_bytes == sizeof(Params));
+  CHECK(spec.args[2].fields.at(1).of == "s");
+  CHECK(spec.args[6].sum_of == "s");
+  CHECK(spec.steps.at(0).repeat->index == "i");
+  CHECK(spec.steps.at(0).with.at(0).second.text == "i * P");
+}
+
 TEST_CASE("a tensor map is written as the spec has it") {
   Tunable tunable("typed");
   tunable.source("__global__ void typed() {}")
