@@ -1,6 +1,8 @@
 // xtune report: writes the contents of a store as one HTML file. The facts that every report has about itself.
 #include "cli/report_command.hpp"
 
+#include <numeric>
+
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "cli/store_commands.hpp"
@@ -24,7 +26,7 @@ report::ReportData report_data(std::vector<report::ReportCase> cases, std::vecto
 Json write_report_file(const std::string& path, const report::ReportData& data) {
   const std::string page = report::report_page(data);
   system::write_output_file(path, page);
-  std::size_t records = 0, omitted = 0, answered = 0;
+  std::size_t records = 0, omitted = data.omitted_records, answered = 0;
   for (const report::ReportCase& one : data.cases)
     records += one.records->size(), omitted += one.omitted, answered += one.best.has_value();
   return {{"report", path},       {"problems", data.cases.size() + data.omitted},
@@ -154,7 +156,9 @@ report::ReportData data_of_store(const ReportOptions& options) {
     throw Error(ErrorKind::nothing_valid, base::printable(options.source) + ": the store has no records");
   report::ReportData data = report_data({}, {});
   data.omitted = sizes.size() - std::min(sizes.size(), report::max_cases);
-  sizes.resize(sizes.size() - data.omitted);
+  const auto shown = sizes.end() - static_cast<std::ptrdiff_t>(data.omitted);
+  data.omitted_records = std::accumulate(shown, sizes.end(), std::size_t{0});
+  sizes.erase(shown, sizes.end());
   const std::size_t most = max_of_each(sizes);
   each_problem(options.source, filter, told, [&](const store::StoredProblem& problem) {
     if (data.cases.size() < sizes.size()) data.cases.push_back(case_of_store(problem, most));

@@ -40,6 +40,7 @@ struct ReportCase {
 struct ReportData {
   std::vector<ReportCase> cases;
   std::size_t omitted = 0;               ///< cases that the store has as well
+  std::size_t omitted_records = 0;       ///< of these
   std::vector<std::string> run_command;  ///< for measuring again; empty: unknown
   std::vector<std::string> command;      ///< that wrote the report
   std::string version;                   ///< of xtune

@@ -50,7 +50,7 @@ std::string case_sections(const ReportCase& one, int number, bool single, CaseLi
 
 std::string header_of(const ReportData& data) {
   if (data.cases.empty()) return "<header><h1>xtune report</h1><p>Nothing is measured yet.</p></header>\n";
-  std::size_t records = 0, omitted = 0;
+  std::size_t records = 0, omitted = data.omitted_records;
   std::set<std::string> problems, devices;
   for (const ReportCase& one : data.cases) {
     records += one.records->size(), omitted += one.omitted;
