@@ -32,7 +32,9 @@ by_triton = triton.autotune(
 
 
 @xtune.autotune(
-    params={"BLOCK": blocks, "num_warps": warps}, key=["n"], validator=lambda answer, x, y, out, n: torch.equal(out, x + y)
+    params={"BLOCK": blocks, "num_warps": warps},
+    key=["n"],
+    validator=lambda answer, x, y, out, n: torch.equal(out, x + y),
 )
 def add(x, y, out, n, *, BLOCK, num_warps):
     add_kernel[(triton.cdiv(n, BLOCK),)](x, y, out, n, BLOCK=BLOCK, num_warps=num_warps)

@@ -632,7 +632,8 @@ class Tunable:
 
     def arg(self, name: str, value: Any) -> "Tunable":
         """The next argument of the kernel: an array (read by the kernel), In, Out, InOut, Scratch, Scalar, Constant,
-        TensorMap, Table, a NumPy scalar, or a struct by value: a ctypes.Structure, a NumPy record or bytes. Raises InvalidArgumentError for anything else."""
+        TensorMap, Table, a NumPy scalar, or a struct by value: a ctypes.Structure, a NumPy record or bytes. Raises InvalidArgumentError for anything else.
+        """
         if is_array(value):
             value = In(value)
         if isinstance(value, _Buffer):
@@ -644,7 +645,9 @@ class Tunable:
         elif isinstance(value, TensorMap):
             self._native.tensor_map(name=name, of=value.of, **value.view)
         elif isinstance(value, Table):
-            self._native.table(name, [value.of] if isinstance(value.of, str) else list(value.of), value.count, value.stride)
+            self._native.table(
+                name, [value.of] if isinstance(value.of, str) else list(value.of), value.count, value.stride
+            )
         elif isinstance(value, (bytes, numpy.void, ctypes.Structure)):
             self._native.value(name, bytes(value))
         elif isinstance(value, numpy.generic):

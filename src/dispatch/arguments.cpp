@@ -317,8 +317,8 @@ void ArgumentPlan::check_types(const detail::Signature& signature) const {
     const std::string number = fmt::format("{} of {}", words_of(got.number), base::counted(got.bytes, "byte"));
     if (takes.kind == spec::ArgKind::structure) {
       if (got.is_pointer || got.bytes != takes.value_bytes)
-        fail(fmt::format("is a struct or vector of {} by value and was given {}", base::counted(takes.value_bytes, "byte"),
-                         got.is_pointer ? "a pointer" : number));
+        fail(fmt::format("is a struct or vector of {} by value and was given {}",
+                         base::counted(takes.value_bytes, "byte"), got.is_pointer ? "a pointer" : number));
       continue;
     }
     if (takes.kind == spec::ArgKind::scalar) {

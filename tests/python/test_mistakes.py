@@ -400,9 +400,7 @@ class Sources(Table):
 
     def test_earlier_names(self):
         one = saxpy(name="judged", entry="saxpy").check(lambda zz: True)
-        self.expect(
-            [("judged: the validator has a parameter 'zz'", lambda: xtune.tune(one, configs=ONE, **HOST))],
-        )
+        self.expect([("judged: the validator has a parameter 'zz'", lambda: xtune.tune(one, configs=ONE, **HOST))])
 
 
 class RightTypes(unittest.TestCase):

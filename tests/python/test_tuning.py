@@ -619,7 +619,9 @@ class Validation(unittest.TestCase):
                 xtune.InvalidArgumentError, "the validator has a parameter 'yy', and there are .*y"
             ):
                 xtune.tune(saxpy().check(lambda yy: True), **{**HOST, "store": store})
-            with self.assertRaisesRegex(xtune.InvalidArgumentError, "the validator returned an array of .* return a bool"):
+            with self.assertRaisesRegex(
+                xtune.InvalidArgumentError, "the validator returned an array of .* return a bool"
+            ):
                 xtune.tune(saxpy().check(lambda y: y > 0), **{**HOST, "store": store})
             self.assertNotIn("wrong_result", "".join(each.read_text() for each in pathlib.Path(store).rglob("*.jsonl")))
 

@@ -834,7 +834,7 @@ std::vector<std::string> header_texts(const std::filesystem::path& path, const s
 Draft draft_spec(const DraftRequest& request) {
   const std::vector<KernelFunction> kernels = kernel_functions(tokenize(request.source).tokens);
   const std::vector<const KernelFunction*> chosen = chosen_kernels(kernels, request);
-  // Names of host code are no parameters.
+  // Names that only host code uses cannot be parameters.
   build::UnitRoots roots;
   for (const KernelFunction* kernel : chosen) roots.entries.insert(kernel->name);
   std::map<std::string, std::string> texts;

@@ -71,8 +71,8 @@ struct StructField {
   std::uint64_t count = 1;  ///< of an array
 };
 
-/// The names that a source gives to types: using, typedef, enum, and macros whose bodies are types. A name with two meanings,
-/// as in the branches of #if, has none.
+/// The names that a source gives to types: using, typedef, enum, and macros whose bodies are types. A name with two
+/// meanings, as in the branches of #if, has none.
 class TypeNames {
  public:
   explicit TypeNames(const TokenizedSource& source);
@@ -96,7 +96,7 @@ class TypeNames {
   /// The type behind names of types.
   std::string resolved(const std::string& type) const;
   std::map<std::string, std::string, std::less<>> names_;
-  std::set<std::string, std::less<>> enums_, declared_;  ///< declared_: structs, classes and unions
+  std::set<std::string, std::less<>> enums_, declared_;                   ///< declared_: structs, classes and unions
   std::map<std::string, std::vector<StructField>, std::less<>> structs_;  ///< without fields: not known for sure
 };
 
