@@ -59,7 +59,9 @@ struct Rank {
   std::uint64_t known = 0;                             ///< evaluations of all when it looked last
   bool looks = false;                                  ///< there is more to look at
   Rank(Board& board, const Numbers& numbers, std::size_t place, std::size_t size)
-      : seat(board, place, size), walk(numbers, seat, "walk") {}
+      : seat(board, place, size),
+        walk(
+            numbers, seat, [this](const std::string& name) { return seat.take(name); }, "walk") {}
 };
 
 class Simulation {

@@ -60,9 +60,9 @@ XTUNE_MEMBERS(KeyedFiles, files, absent, unknown)
 XTUNE_PART_OF_MEMBERS(ToolFiles, (keyed, may_start_others), (keyed.files, keyed.absent, may_start_others))
 XTUNE_PART_OF_MEMBERS(CompileRequest,
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables, more_entries, files, base_key, known_manifests, run),
+                       toolchain, variables, more_entries, files, base_key, known_manifests, headers, left_out, run),
                       (source_name, source, first_line, include_dirs, entry, options, defines, arch, sanitize, folder,
-                       toolchain, variables, more_entries, base_key, known_manifests, run))
+                       toolchain, variables, more_entries, base_key, known_manifests, headers, left_out, run))
 }  // namespace xtune::build
 
 namespace xtune::run {

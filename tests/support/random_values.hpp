@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -81,9 +82,10 @@ class RandomValues {
     if (kind == 2) value = make<double>();
     if (kind == 3) value = make<std::string>();
   }
-  void fill(Bindings& value) {
+  template <class T, class Less>
+  void fill(std::map<std::string, T, Less>& value) {
     value.clear();
-    for (std::uint64_t n = below(4); n > 0; --n) value[make<std::string>()] = make<Value>();
+    for (std::uint64_t n = below(4); n > 0; --n) value[make<std::string>()] = make<T>();
   }
   template <class T>
   void fill(std::vector<T>& list) {
