@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/named.hpp"
 #include "base/text.hpp"
@@ -108,8 +109,16 @@ ArgumentPlan::ArgumentPlan(const spec::Spec& spec) : spec_(spec) {
   if (spec.cases.front().size() > max_sizes)
     refuse_calls(spec,
                  fmt::format("its problem has {} sizes, and a call at most {}", spec.cases.front().size(), max_sizes));
-  // A call of several steps takes all arguments.
-  const std::vector<const spec::ArgSpec*> taken = arguments_of(spec, spec.kernel.args);
+  // A call of several steps takes all arguments, but for buffers that they only reach through addresses in others.
+  std::vector<const spec::ArgSpec*> taken = arguments_of(spec, spec.kernel.args);
+  std::set<std::string> addressed;
+  if (!spec.steps.empty())
+    for (const spec::ArgSpec* argument : taken)
+      if (!argument->map)
+        for (const std::string& buffer : buffers_in(*argument)) addressed.insert(buffer);
+  for (const spec::StepSpec& step : spec.steps)
+    for (const spec::ArgSpec* argument : arguments_of(spec, step.args)) addressed.erase(argument->name);
+  std::erase_if(taken, [&](const spec::ArgSpec* argument) { return addressed.contains(argument->name); });
   add_passed(taken);
   for (const spec::ArgSpec* argument : arguments_of(spec, std::nullopt))
     routes_.push_back(std::find(taken.begin(), taken.end(), argument) != taken.end() ? route_of(*argument)

@@ -40,6 +40,7 @@ COMPILER_TEST("a request's texts of headers stand for the files") {
   compile(t, request);
   request.headers[header] = "\n  __device__ inline int seven() { return eight; }\n";
   const CandidateFailure failure = failing_compile(t, request);
+  INFO(failure.log());
   CHECK(has(failure.what(), "h.h"));  // of a temporary directory: without its path
   CHECK(failure.log().find(header) == failure.log().find(folder.path().parent_path().string()));
 }

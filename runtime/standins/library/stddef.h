@@ -6,4 +6,4 @@ typedef long ptrdiff_t;
 #undef NULL
 #define NULL 0
 #undef offsetof
-#define offsetof(type, member) reinterpret_cast<size_t>(&static_cast<type*>(nullptr)->member)
+#define offsetof(type, member) __builtin_offsetof(type, member)
