@@ -13,7 +13,6 @@
 #include "api/workers.hpp"
 #include "backends/backend.hpp"
 #include "core/build/cache.hpp"
-#include "core/init/signature.hpp"
 #include "core/resolve/resolve.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
@@ -66,7 +65,6 @@ run::Target target_of(const CompileSettings& settings) {
 Setting prepare(const Tunable& tunable, const CompileSettings& settings) {
   run::Target target = target_of(settings);
   spec::Spec spec = spec_of(tunable, target.backend.name);
-  init::check_signatures(spec);
   Bindings problem = choose_problem(spec, settings.problem);
   const Bindings facts = device::device_facts(target.device);
   const auto poll = [&] {

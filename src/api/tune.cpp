@@ -20,7 +20,6 @@
 #include "backends/backend.hpp"
 #include "base/causes.hpp"
 #include "core/build/cache.hpp"
-#include "core/init/signature.hpp"
 #include "core/run/job.hpp"
 #include "core/run/tuner.hpp"
 #include "core/space/value.hpp"
@@ -155,7 +154,6 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop, settings_.poll) {
   run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
-  init::check_signatures(base_);
   if (settings_.on_log && !target_.no_gpu.empty()) settings_.on_log("note: " + target_.no_gpu + ": tuning on the CPU");
 }
 

@@ -186,7 +186,6 @@ LAYERS = {
         "core/build",
         "core/measure",
         "core/validate",
-        "core/init",
         "core/resolve",
         "core/store",
         "core/run",

@@ -71,17 +71,6 @@ TEST_CASE("data of another size than the shape has for the problem is refused") 
             "the data of 'x' has 256 bytes"));
 }
 
-TEST_CASE("arguments that the kernel does not take are refused before anything is compiled") {
-  Tunable tunable = saxpy();
-  tunable.scalar("more", DType::i32, "N");
-  for (const auto& call : {std::function<void()>([&] { tune(tunable, host_settings()); }), std::function<void()>([&] {
-                             CompileSettings settings;
-                             settings.backend = "host";
-                             compile_all(tunable, {config(32, 1)}, settings);
-                           })})
-    CHECK(has(refused(ErrorKind::invalid_spec, call), "saxpy takes 4 arguments"));
-}
-
 TEST_CASE("references that fail or describe something else are refused") {
   const auto with = [](std::function<Expected(const Arguments&)> reference) {
     return refused(ErrorKind::invalid_argument, [&] { tune(saxpy().reference(reference), host_settings()); });
