@@ -127,8 +127,8 @@ struct TensorMapView {
 
 /// A field of a struct that a kernel takes by value.
 struct StructField {
-  std::string name;
-  DType dtype = DType::f32;
+  std::string name;                 ///< as in C++
+  DType dtype = DType::f32;         ///< of each number
   std::vector<Formula> value = {};  ///< one for all numbers of the field, or one for each
   std::uint64_t count = 1;          ///< elements of an array
   int lanes = 1;                    ///< of a vector: 3 of float3
@@ -306,6 +306,7 @@ class Tunable {
   Tunable& structure(const std::string& name, const std::vector<StructField>& fields);
   /// A struct or vector passed by value, with these bytes.
   Tunable& value(const std::string& name, std::span<const std::byte> bytes);
+  /// A struct or vector passed by value, with these contents.
   template <class T>
   requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>) Tunable& value(const std::string& name,
                                                                                     const T& value) {

@@ -90,10 +90,6 @@ def _require_whole(definition: Mapping[str, Any], function: str) -> None:
 def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> Tunable:
     """A Tunable from one, from a spec's file, or from a source, as text or in a file, and its definition."""
     require_known(definition, DEFINITION, f"{function}()")
-    if _is_source(kernel):
-        _require_whole(definition, function)
-    if _is_source_file(kernel):
-        return Tunable(source_file=kernel, **definition)
     if not _is_source(kernel):
         if definition:
             raise InvalidArgumentError(
@@ -101,12 +97,13 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
                 f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}"
             )
         return _known_tunable(kernel, function)
-    if "{" not in kernel:
+    if not _is_source_file(kernel) and "{" not in kernel:
         raise InvalidArgumentError(
             f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml or .cu, .hip, "
             ".cpp, ..., nor the source of a kernel"
         )
-    return Tunable(source=kernel, **definition)
+    _require_whole(definition, function)
+    return Tunable(**{"source_file" if _is_source_file(kernel) else "source": kernel}, **definition)
 
 
 def _known_tunable(kernel: Source, function: str, defines: Optional[Mapping[str, Value]] = None) -> Tunable:

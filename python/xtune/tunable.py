@@ -206,6 +206,7 @@ class Table:
         self.stride = stride
 
 
+@_checks.checked_methods
 class TensorMap:
     """A CUtensorMap of the buffer `of` (NVIDIA GPUs of compute capability 9.0 and later), which xtune makes.
 

@@ -5,5 +5,6 @@ typedef unsigned long size_t;
 typedef long ptrdiff_t;
 #undef NULL
 #define NULL 0
-#undef offsetof
+#ifndef offsetof  // NVRTC has its own
 #define offsetof(type, member) __builtin_offsetof(type, member)
+#endif

@@ -340,7 +340,7 @@ TypeNames::TypeNames(const TokenizedSource& source) {
     if (tokens[i].is("struct") || tokens[i].is("class") || tokens[i].is("union")) {
       std::size_t name = i + 1;
       while (tokens[name].text.starts_with("__") && name + 2 < tokens.size()) ++name;
-      if (tokens[name].is_word() && (tokens[name + 1].is("{") || tokens[name + 1].is(";")))
+      if (tokens[name].is_word() && (tokens[name + 1].is("{") || tokens[name + 1].is(":") || tokens[name + 1].is(";")))
         declared_.insert(tokens[name].text);
     }
     if (!tokens[i].is("typedef")) continue;

@@ -288,23 +288,25 @@ TEST_CASE("values are drafted with their types: vectors, enums, and structs as t
   CHECK(argument(all, "m").find("dtype = \"i32\"") != std::string::npos);
   CHECK(argument(all, "rows").find("kind = \"table\"\nof = [\"?\"]") != std::string::npos);
   CHECK(argument(all, "q").find("dtype = \"f64\", value = \"?\"") != std::string::npos);
-  CHECK(has(all,
-            "kind = \"struct\"\nfields = [\n"
-            "  { name = \"n\", dtype = \"i32\", value = \"?\" },\n"
-            "  { name = \"list\", of = \"?\" },\n"
-            "  { name = \"w\", count = 6, dtype = \"f32\", value = \"?\" },\n"
-            "  { name = \"o\", dtype = \"f32x3\", value = \"?\" },\n"
-            "  { name = \"op\", dtype = \"u8\", value = \"?\" },\n"
-            "]\n"));
+  CHECK(
+      has(all,
+          "kind = \"struct\"\nfields = [  # fill in: values, buffers that follow; [kernel] args lists what the kernel "
+          "takes itself\n"
+          "  { name = \"n\", dtype = \"i32\", value = \"?\" },\n"
+          "  { name = \"list\", of = \"?\" },\n"
+          "  { name = \"w\", count = 6, dtype = \"f32\", value = \"?\" },\n"
+          "  { name = \"o\", dtype = \"f32x3\", value = \"?\" },\n"
+          "  { name = \"op\", dtype = \"u8\", value = \"?\" },\n"
+          "]\n"));
   // What the definition does not show for sure is a blank.
   for (const char* unsure :
-       {"", "struct P { virtual void f(); int n; };\n", "struct P : B { int n; };\n", "struct P { int n : 3; };\n",
+       {"struct P { virtual void f(); int n; };\n", "struct P : B { int n; };\n", "struct P { int n : 3; };\n",
         "struct P { Other o; };\n", "struct P {\n#ifdef A\nint a;\n#endif\nint b; };\n",
         "template <class T> struct P { int n; };\n", "struct P { int n[N]; };\n",
         "#pragma pack(1)\nstruct P { int n; };\n", "struct P { int n; };\nstruct P { float n; };\n"}) {
     CAPTURE(unsure);
     CHECK(has(drafted(std::string(unsure) + "__global__ void f(float* x, P p) { x[threadIdx.x] = 1; }"),
-              "# fill in: the fields of P, in its order\nkind = \"struct\""));
+              "kind = \"struct\"\nfields = [  # fill in: the fields of P, in its order\n"));
   }
 }
 
