@@ -266,7 +266,7 @@ MARKDOWN_COLUMNS = 120
 
 # Types beyond these limits, with their methods and members: they may shrink, and leave the list then.
 LARGE_TYPES = {
-    "include/xtune/tunable.hpp Tunable": (78, 1),  # a builder: a method for each thing that a spec can say
+    "include/xtune/tunable.hpp Tunable": (79, 1),  # a builder: a method for each thing that a spec can say
     "src/core/resolve/resolve.hpp CandidateResolver": (26, 1),  # a method for each thing that a configuration has
 }
 

@@ -429,7 +429,7 @@ std::string caveats_text(const spec::Spec& spec, const store::Record& best) {
   if (!spec::validates(spec))
     text += spec.process && spec.process->serves
                 ? "      not validated: the spec does not have [process] validate = true\n"
-            : spec.process ? "      not validated but by its exit code: the spec has neither validate nor expect\n"
+            : spec.process ? "      not validated but by its exit code: no validate or expect judges its output\n"
                            : "      not validated: the spec names no reference\n";
   return text;
 }
