@@ -234,16 +234,19 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
 
 /// The option that says what a line of the spec says, with the name of what it is about.
 std::string option_at(const std::string& text, std::int64_t line) {
-  std::string section, key, name;
+  std::string section, key, name, dtype;
   for (const std::string_view each : base::split_lines(text)) {
     if (RE2::FullMatch(each, R"(\[+([\w.]+)\]+)", &section)) name.clear();
+    RE2::PartialMatch(each, R"re(^dtype = "(\w+)")re", &dtype);
     RE2::PartialMatch(each, R"(^(\w+) = )", &key);
     if (section == "args") RE2::PartialMatch(each, R"re(^name = "(\w+)")re", &name);
     if (line-- <= 1 && each != "[[args]]") break;  // its name is on the next line
   }
   if (section == "problem") return "-D " + key;
   if (section == "space.params") return "-p " + key;
-  if (section == "args") return key == "shape" ? "--shape " + name : key == "value" ? "-D " + name : "argument " + name;
+  const bool is_vector = RE2::FullMatch(dtype, R"(\w+x\d+)");
+  if (section == "args")
+    return key == "shape" ? "--shape " + name : key == "value" && !is_vector ? "-D " + name : "argument " + name;
   for (const auto& [option, keys] : {std::pair("--filter", "constraints"),
                                      {"the command", "run"},
                                      {"--build", "build"},
@@ -265,6 +268,8 @@ std::string as_option(const init::Draft& draft, const init::DraftLine& line) {
   if (RE2::FullMatch(line.text, R"(reference = \{ config = \{ (.*) \} \})", &value))
     return "the results of " + value + " count as right";
   if (!option.starts_with('-') || !RE2::FullMatch(line.text, R"re([\w-]+ = (.*))re", &value)) return line.shown() + why;
+  if (option.starts_with("-p") && RE2::PartialMatch(value, R"(\[(.*)\])", &value))
+    RE2::GlobalReplace(&value, "[ \"]", "");
   RE2::GlobalReplace(&value, R"re(^\["|^"|"\]$|"$)re", "");
   RE2::GlobalReplace(&value, R"re(", ")re", ", ");
   return fmt::format("{}{}{}{}", option, option.find(' ') == std::string::npos ? " " : "=",
@@ -303,11 +308,16 @@ std::string kernel_spec(const std::string& source, const DirectOptions& options,
   Words guesses, blanks;
   for (const init::DraftLine& line : draft.guesses) guesses.push_back(as_option(draft, line));
   for (const init::DraftLine& line : draft.blanks) blanks.push_back(as_option(draft, line));
+  const std::string spec_writer = fmt::format("`xtune init {}{}` writes a spec to complete", base::printable(source),
+                                              options.entry.empty() ? "" : " --entry " + options.entry);
+  if (std::any_of(blanks.begin(), blanks.end(), [](const std::string& blank) { return !blank.starts_with('-'); }))
+    throw bad_argument("{}: the source does not show all that a run needs, and only a spec can say it:\n  {}\n{}",
+                       base::printable(source), fmt::join(blanks, "\n  "), spec_writer);
   if (!blanks.empty())
     throw bad_argument(
         "{}: the source does not show all that a run needs. Say it with these options:\n  {}\n"
-        "`xtune init {}` writes a spec to complete",
-        base::printable(source), fmt::join(blanks, "\n  "), base::printable(source));
+        "{}",
+        base::printable(source), fmt::join(blanks, "\n  "), spec_writer);
   if (!guesses.empty())
     tell("guessed from {}; an option replaces each guess:\n  {}\n", base::printable(source),
          fmt::join(guesses, "\n  "));

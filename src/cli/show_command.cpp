@@ -433,7 +433,7 @@ int show_unit(const ShowOptions& options) {
     print_json(json);
     return done;
   }
-  print_out("{}{}", unit.text, unit.text.ends_with('\n') ? "" : "\n");
+  print_exactly("{}{}", unit.text, unit.text.ends_with('\n') ? "" : "\n");
   const std::string source(build::without_byte_order_mark(spec::read_source(spec, spec.kernel.source).text));
   if (const std::size_t lines = build::lines_left_out(source, unit.text); lines > 0)
     tell("{} omitted, which no kernel uses\n", counted(lines, "line"));

@@ -102,6 +102,17 @@ TEST_CASE("a kernel's source with -p is tuned where it says the rest, and what i
                       "n=32 -D seed=1 --grid 'ceildiv(n, B), 1' --block B --shape y=n --write-spec h.toml"));
   CHECK(tried(given) == 2);
   CHECK(has(read_file(cli.path("h.toml")), "grid = [\"ceildiv(n, B)\", \"1\"]"));
+  cli.write("vector.cu",
+            "__global__ void vector(float* y, float4 q, int n) {\n  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+            "  if (i < n) y[i] = q.x;\n}\n");
+  const CommandResult spec_only = in_place(cli, "\"$0\" run vector.cu -p BLOCK=32,64 -D n=64");
+  CHECK(spec_only.exit_code == 2);
+  CHECK(has(spec_only.stderr_text, "only a spec can say it:\n  q: value = \"?\""));
+  cli.write("plain.cu",
+            "__global__ void plain(float* y, int n) {\n  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+            "  if (i < n) y[i] = 1;\n}\n");
+  CHECK(has(in_place(cli, "\"$0\" run plain.cu --backend host --quiet --store s -D n=64").stderr_text,
+            "  -p BLOCK=64,128,256  # threads of a block\n"));
   // A block that is given leaves nothing to guess about its threads.
   cli.write("own.cu", "__global__ void own(float* y, int n) {\n  y[blockIdx.x * blockDim.x + threadIdx.x] = 1;\n}\n");
   const json own =

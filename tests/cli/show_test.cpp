@@ -187,6 +187,6 @@ TEST_CASE("a whole program is tuned as it is, --unit shows what is compiled, and
   CHECK(has(unit.stderr_text, "host.h: 2 lines omitted"));
   CHECK(parsed(cli.xtune({"show", "--unit", cli.path("scale.cu"), "--format", "json"}))["left_out"]["main"] == 9);
   CHECK(cli.xtune({"run", spec, "--backend", "host", "--quiet"}).exit_code == 0);
-  write("ready");
+  write("ready\");\n  puts(\"again");
   CHECK(cli.xtune({"best", spec, "--backend", "host"}).exit_code == 0);
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -306,15 +307,29 @@ bool states_a_requirement(std::string_view text) {
   return has_any_word(text, {"static assertion", "static_assert", "#error", "is negative", "negative size"});
 }
 
+std::string unread_warning(std::string_view log) {
+  static const RE2 note("; not found and read as empty: ([^()\n]*)", RE2::Latin1);
+  static const RE2 header("<([^>]+)>"),
+      usual("[a-z_0-9]+|(?:cuda|hip|nv|cu[a-z]+)[^/]*|(?:cuda|hip|nv|cub|thrust).*/.*");
+  std::string names, name, list;
+  if (!RE2::PartialMatch({log.data(), log.size()}, note, &list)) return {};
+  re2::StringPiece rest(list);
+  while (RE2::FindAndConsume(&rest, header, &name))
+    if (!RE2::FullMatch(name, usual)) names += (names.empty() ? "<" : ", <") + name + ">";
+  return names.empty() ? names
+                       : "not found and read as empty: " + names +
+                             "; include_dirs of [kernel] names the directory of a header that the kernel needs";
+}
+
 UnreadHeaders::Names UnreadHeaders::of(const std::string& source_name) const {
   const std::lock_guard lock(mutex_);
-  const auto found = names_.find(source_name);
+  const auto found = names_.find(std::filesystem::path(source_name).filename());
   return found == names_.end() ? Names{} : found->second;
 }
 
 bool UnreadHeaders::add(std::set<std::string> Names::*kind, const std::string& source_name, const std::string& header) {
   const std::lock_guard lock(mutex_);
-  std::set<std::string>& names = names_[source_name].*kind;
+  std::set<std::string>& names = names_[std::filesystem::path(source_name).filename()].*kind;
   // A file cannot be a directory, too.
   const auto clashes = [&](const std::string& other) {
     return other.starts_with(header + "/") || header.starts_with(other + "/");

@@ -21,7 +21,7 @@ std::string compile_hint(KernelCompiler compiler, std::string_view log);
 
 /// Headers that a source includes and its compiler cannot read: most are for the CPU's side of a program (<mpi.h>,
 /// <thrust/sort.h>), so they are read as empty. What one compile has found out, the next ones of the source know.
-/// Thread-safe.
+/// Sources are known by their file's name: a cut one is compiled elsewhere (unit_headers.hpp). Thread-safe.
 class UnreadHeaders {
  public:
   struct Names {
@@ -54,6 +54,10 @@ class UnreadHeaders {
 using Compile = std::function<Artifact(const CompileRequest&)>;
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
                            UnreadHeaders& unread);
+
+/// A warning, if a log says that headers were not found and read as empty which are neither C++'s nor the vendors': they
+/// may have held what the kernel needs. Empty: it does not.
+std::string unread_warning(std::string_view log);
 
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
 std::string first_error_or_first_line(const std::string& log);

@@ -39,19 +39,14 @@ bool follows_arguments(const Token& token) {
   return is_one_of(token, words);
 }
 
-/// Words that stand before a use of a name, not before its declaration.
-bool precedes_use(const Token& token) {
-  static const RE2 words("return|else|do|case|goto|new|delete|throw|co_return|and|or|not|sizeof|typename");
-  return is_one_of(token, words);
-}
-
 struct Item {
   enum class Kind { function, operation, variable, type, alias, unknown };
   Kind kind = Kind::unknown;
   std::size_t first = 0, last = 0;  ///< of the text's tokens
   std::size_t body = 0;             ///< of a function, or `last`
   std::vector<std::string> names{};
-  bool marked = false;  ///< for the device
+  bool marked = false;         ///< for the device
+  bool may_be_marked = false;  ///< constexpr, or with a word in capitals, which an option or a header may define
   bool is_const = false;
   bool stays = false;
 
@@ -74,6 +69,25 @@ struct Macros {
       tokens.erase(tokens.begin());
       bodies[name].push_back(std::move(tokens));
     }
+  }
+  /// Whether a name is a macro that may be more than a type or a specifier: code of its own, a template's head, or a
+  /// name that is put together.
+  bool makes_code(const std::string& name, int depth = 0) const {
+    static const RE2 words("template|using|typedef|namespace|struct|class|enum|union|operator");
+    const auto found = bodies.find(name);
+    if (found == bodies.end()) return false;
+    const auto is_code = [&](const Token& each) {
+      return each.is("{") || each.is("}") || each.is(";") || each.is("#") || is_one_of(each, words) || depth > 16 ||
+             (each.is_word() && each.text != name && makes_code(each.text, depth + 1));
+    };
+    return std::ranges::any_of(found->second, [&](const Tokens& body) { return std::ranges::any_of(body, is_code); });
+  }
+  /// Whether what a macro stands for is complete by itself.
+  bool ends(const std::string& name) const {
+    const auto found = bodies.find(name);
+    return found != bodies.end() && std::ranges::all_of(found->second, [](const Tokens& body) {
+             return body.empty() || body.back().is(";") || body.back().is("}") || body.back().is("{");
+           });
   }
   /// Adds the macros that stand for marks.
   void find_marks() {
@@ -107,7 +121,11 @@ class ItemReader {
   std::size_t step(std::size_t i) {
     if (is(i, ";") || is(i, "}")) return i + 1;
     if (const std::size_t inside = past_opening(i)) return inside;
-    if (const std::size_t end = past_macro(i)) return add({}, i, end);
+    if (const std::size_t end = past_macro(i)) {
+      // A macro from elsewhere that names a scope stands alone; another one may be the head of what follows.
+      attached_ = is(i + 1, "(") ? !macros_.ends(tokens_[i].text) : false;
+      return add({}, i, end);
+    }
     if ((is(i, "using") && is(i + 1, "namespace")) || is(i, "static_assert") || is(i, "asm")) {
       while (i < tokens_.size() && !is(i, ";")) add({}, i, i + 1), ++i;
       return i;
@@ -146,6 +164,12 @@ class ItemReader {
     return std::any_of(known->second.begin(), known->second.end(), has_brace) ? i + 1 : 0;
   }
 
+  /// Where the first word behind the heads of templates is.
+  std::size_t past_heads(std::size_t i) const {
+    while (is(i, "template") && is(i + 1, "<")) i = close(i + 1) + 1;
+    return i;
+  }
+
   /// Returns `end`, where the next item begins.
   std::size_t add(Item item, std::size_t begin, std::size_t end) {
     item.first = numbers_[begin];
@@ -160,7 +184,8 @@ class ItemReader {
 
     std::size_t read() {
       const Tokens& tokens = r_.tokens_;
-      while (r_.is(at_, "template") && r_.is(at_ + 1, "<")) at_ = r_.close(at_ + 1) + 1;
+      at_ = r_.past_heads(at_);
+      attached_ = std::exchange(r_.attached_, false);
       const bool named = r_.is(at_, "using") || r_.is(at_, "typedef") || r_.is(at_, "namespace");
       for (; at_ < tokens.size() && !r_.is(at_, "}"); ++at_) {
         if (r_.is(at_, ";")) return finish(named);
@@ -237,12 +262,41 @@ class ItemReader {
       item.names = names(item.kind, end - 1);
       if (item.names.empty() && item.kind != Item::Kind::operation) return unknown(end);
       const std::size_t declared = function_end_ ? body_ : end;
+      if (!is_understood(item, declared)) return unknown(end);
+      static const RE2 capitals("[A-Z][A-Z0-9_]+");
       for (std::size_t i = begin_; i < declared; ++i) {
         item.marked = item.marked || r_.macros_.marks.contains(r_.tokens_[i].text);
         item.is_const = item.is_const || r_.is(i, "const") || r_.is(i, "constexpr");
+        item.may_be_marked = item.may_be_marked || r_.is(i, "constexpr") || r_.is(i, "consteval") ||
+                             (is_one_of(r_.tokens_[i], capitals) && i < arguments_.value_or(declared));
       }
       item.body = r_.numbers_[declared - 1];
       return r_.add(std::move(item), begin_, end);
+    }
+
+    /// Not where macros may make other code of it, nor enums and specialisations of types, which count without a name.
+    bool is_understood(const Item& item, std::size_t declared) const {
+      const std::size_t first = r_.past_heads(begin_);
+      const bool is_main = item.names == std::vector<std::string>{"main"};
+      static const RE2 words("void|bool|char|short|int|long|signed|unsigned|float|double|auto|catch");
+      const bool is_call = r_.is_word(first) && r_.is(first + 1, "(") && !takes_brackets(r_.tokens_[first]) &&
+                           !RE2::FullMatch(r_.tokens_[first].text, words);
+      if ((attached_ || is_call) && !is_main) return false;
+      const bool is_type = item.kind == Item::Kind::type;
+      if (is_type && (r_.is(*key_, "enum") || (first != begin_ && is_specialisation()))) return false;
+      for (std::size_t i = begin_; i < declared; ++i) {
+        if (type_body_ && i == *type_body_) i = std::min(r_.close(i), declared - 1);
+        if (r_.is_word(i) && r_.macros_.makes_code(r_.tokens_[i].text)) return false;
+        const bool is_name = std::ranges::find(item.names, r_.tokens_[i].text) != item.names.end();
+        if (is_name && r_.macros_.bodies.contains(r_.tokens_[i].text)) return false;
+      }
+      return true;
+    }
+
+    bool is_specialisation() const {
+      for (std::size_t i = *key_ + 1; i < type_body_.value_or(at_) && !r_.is(i, ":"); ++i)
+        if (r_.is(i, "<")) return true;
+      return false;
     }
 
     /// Whether the brackets hold what a function takes, and not a variable's first value.
@@ -312,12 +366,14 @@ class ItemReader {
     std::size_t arguments_end_ = 0, body_ = 0, function_end_ = 0;
     Place key_, name_, arguments_, pointer_, type_body_;
     bool assigned_ = false, operates_ = false, initializes_ = false;
+    bool attached_ = false;  ///< a macro before it may be its head
   };
 
   Tokens tokens_;
   const std::vector<std::size_t> numbers_;
   const Macros& macros_;
   std::vector<Item>& found_;
+  bool attached_ = false;  ///< the last item is a macro that may go on in the next one
 };
 
 struct UnitText {
@@ -344,6 +400,23 @@ void read_items(UnitText& text, const Macros& macros) {
   }
 }
 
+/// Items of which some branch of a condition has only a part stay, and so do these parts.
+void keep_divided(UnitText& text) {
+  static const RE2 condition("if|ifdef|ifndef|elif|else|endif");
+  const Tokens& tokens = text.read.tokens;
+  std::ranges::sort(text.items, {}, &Item::first);
+  bool divided = false;
+  for (Item& item : text.items) {
+    const std::size_t last = item.kind == Item::Kind::function ? item.body : item.last;
+    divided = (divided && tokens[item.first].alternative) ||
+              std::ranges::any_of(text.read.directives, [&](const Directive& each) {
+                return each.begin > tokens[item.first].begin && each.begin < tokens[last].begin &&
+                       RE2::FullMatch(each.name, condition);
+              });
+    if (divided) item.kind = Item::Kind::unknown;
+  }
+}
+
 /// Which items the entries reach.
 class Reach {
  public:
@@ -358,7 +431,7 @@ class Reach {
     });
     for (const std::string& entry : entries) {
       all_marked_ = all_marked_ || !marked_.contains(entry);
-      called_.insert(entry);
+      used_.insert(entry);
     }
     read(named, 0, named.size());
   }
@@ -393,8 +466,10 @@ class Reach {
         return true;
       case Item::Kind::function: {
         const std::string& name = item.names.front();
-        if (item.marked && (all_marked_ || pastes_)) return true;
-        return called_.contains(name) && (item.marked || !marked_.contains(name));
+        // Called without a name: for (auto x : range), auto [a, b] = pair.
+        const bool is_implied = name == "begin" || name == "end" || name == "get";
+        if (item.marked && (all_marked_ || pastes_ || is_implied)) return true;
+        return used_.contains(name) && (item.marked || item.may_be_marked || !marked_.contains(name));
       }
       case Item::Kind::operation:
         return is_reached_operator(text, item);
@@ -403,40 +478,29 @@ class Reach {
     }
   }
 
-  /// Operators are not called by name: they stay with the types that they take.
+  /// Operators are not called by name. One without a mark goes with a stream, or with a type that it takes.
   bool is_reached_operator(const UnitText& text, const Item& item) const {
+    if (item.marked || item.may_be_marked) return true;
+    const Tokens& tokens = text.read.tokens;
+    const bool is_template = tokens[item.first].is("template");
+    bool takes = false;
     for (std::size_t i = item.first; i <= item.body; ++i) {
-      const std::string& word = text.read.tokens[i].text;
-      if (word.ends_with("stream") && !item.marked) return false;
-      if (types_.contains(word) && !kept_.contains(word)) return false;
+      const std::string& word = tokens[i].text;
+      if (word.ends_with("stream")) return false;
+      takes = takes || (i > item.first && word == "(" && !tokens[i - 1].is("operator"));
+      if (takes && !is_template && types_.contains(word) && !kept_.contains(word)) return false;
     }
     return true;
   }
 
-  /// Names in tokens that stay. A function's name counts where it is called, and elsewhere unless the tokens declare
-  /// something else of that name.
+  /// Names in tokens that stay, but those of members.
   void read(const Tokens& tokens, std::size_t begin, std::size_t end) {
-    Names declared;
-    std::vector<std::string> plain;
     for (std::size_t i = begin; i < end; ++i) {
       if (tokens[i].is("#") && i + 1 < end && tokens[i + 1].is("#")) pastes_ = true;
       if (!tokens[i].is_word()) continue;
-      const std::string& name = tokens[i].text;
-      use_macro(name);
-      const Token* const before = i > begin ? &tokens[i - 1] : nullptr;
-      if (before && (before->is(".") || before->is("->"))) continue;
-      used_.insert(name);
-      const bool of_pointer = before && (before->is("*") || before->is("&")) && i > begin + 1 &&
-                              (tokens[i - 2].is_word() || tokens[i - 2].is(">"));
-      if (i + 1 < end && tokens[i + 1].is("("))
-        called_.insert(name);
-      else if (before && ((before->is_word() && !precedes_use(*before)) || before->is(">") || of_pointer))
-        declared.insert(name);
-      else
-        plain.push_back(name);
+      use_macro(tokens[i].text);
+      if (i == begin || !(tokens[i - 1].is(".") || tokens[i - 1].is("->"))) used_.insert(tokens[i].text);
     }
-    for (std::string& name : plain)
-      if (!declared.contains(name)) called_.insert(std::move(name));
   }
 
   void use_macro(const std::string& name) {
@@ -449,10 +513,10 @@ class Reach {
 
   std::vector<UnitText>& texts_;
   Macros& macros_;
-  Names marked_, types_;        ///< functions with a mark; types that the texts define
-  Names used_, called_, kept_;  ///< names in kept text; functions among them; of kept items
-  bool all_marked_;             ///< an entry was not found
-  bool pastes_ = false;         ///< a kept macro makes names by ##
+  Names marked_, types_;  ///< functions with a mark; types that the texts define
+  Names used_, kept_;     ///< names in kept text; of kept items
+  bool all_marked_;       ///< an entry was not found
+  bool pastes_ = false;   ///< a kept macro makes names by ##
 };
 
 void blank(std::string& text, std::size_t begin, std::size_t end) {
@@ -489,11 +553,17 @@ std::string cut(const UnitText& from, const Names& used, std::map<std::string, s
     blank_item(text, from, item);
     for (const std::string& name : item.names) left_out.try_emplace(name, from.read.tokens[item.first].line);
   }
-  for (const Directive& directive : from.read.directives)
-    for (const char* library : {"cub", "thrust"})
+  for (const auto& [library, macros] : {std::pair("cub", "\\bCUB_"), std::pair("thrust", "\\bTHRUST_")}) {
+    const RE2 macro(macros);
+    const auto asks = [&](const std::string& word) { return RE2::PartialMatch(word, macro); };
+    if (used.contains(library) || std::ranges::any_of(used, asks) ||
+        std::ranges::any_of(from.read.directives, asks, &Directive::text))
+      continue;
+    for (const Directive& directive : from.read.directives)
       if (directive.name == "include" && directive.text.substr(0, 1).find_first_of("<\"") == 0 &&
-          directive.text.substr(1).starts_with(std::string(library) + "/") && !used.contains(library))
+          directive.text.substr(1).starts_with(std::string(library) + "/"))
         blank(text, directive.begin, directive.end);
+  }
   return text;
 }
 
@@ -508,7 +578,10 @@ DeviceUnit device_unit(const std::string& source, const std::map<std::string, st
   const TokenizedSource named = tokenize(roots.text);
   macros.add(named.directives);
   macros.find_marks();
-  for (UnitText& text : texts) read_items(text, macros);
+  for (UnitText& text : texts) {
+    read_items(text, macros);
+    keep_divided(text);
+  }
   Reach reach(texts, macros, roots.entries, named.tokens);
   const Names used = reach.run();
   DeviceUnit unit{source};
@@ -521,12 +594,35 @@ DeviceUnit device_unit(const std::string& source, const std::map<std::string, st
   return unit;
 }
 
-std::size_t lines_left_out(const std::string& source, const std::string& unit) {
+namespace {
+
+bool is_blank(std::string_view line) { return base::trimmed(line, " \t\r").empty(); }
+
+/// calls use(before, after) for each line of the source; after is empty behind the unit's end.
+template <class Use>
+void compare_lines(const std::string& source, const std::string& unit, const Use& use) {
   const auto before = base::split_lines(source), after = base::split_lines(unit);
+  for (std::size_t i = 0; i < before.size(); ++i) use(before[i], i < after.size() ? after[i] : std::string_view());
+}
+
+}  // namespace
+
+std::size_t lines_left_out(const std::string& source, const std::string& unit) {
   std::size_t lines = 0;
-  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
-    lines += !base::trimmed(before[i], " \t\r").empty() && base::trimmed(after[i], " \t\r").empty();
+  compare_lines(source, unit, [&](std::string_view before, std::string_view after) {
+    lines += !is_blank(before) && is_blank(after);
+  });
   return lines;
+}
+
+std::string without_traces(const std::string& source, const std::string& unit) {
+  std::string text, pending;
+  compare_lines(source, unit, [&](std::string_view before, std::string_view after) {
+    const bool is_cut = is_blank(after) && !is_blank(before);
+    if (!is_blank(after)) text += std::exchange(pending, {}) + std::string(after) + "\n";
+    if (is_blank(after)) pending += (is_cut ? "" : std::string(after)) + "\n";
+  });
+  return text;
 }
 
 }  // namespace xtune::build

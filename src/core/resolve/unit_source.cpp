@@ -62,7 +62,7 @@ UnitSource unit_source(const spec::Spec& spec, const std::filesystem::path& path
   unit.text = build::without_byte_order_mark(unit.text);
   if (spec.process || spec.for_kokkos()) return unit;
   build::DeviceUnit cut = build::device_unit(unit.text, headers_of(spec, unit), roots_of(spec, path));
-  unit.text = std::move(cut.source);
+  if (cut.source != unit.text) unit.text = build::without_traces(unit.text, cut.source);
   unit.headers = std::move(cut.headers);
   unit.left_out = std::move(cut.left_out);
   return unit;

@@ -3,19 +3,43 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/build/compile_hint.hpp"
+#include "core/build/tokens.hpp"
 
 namespace xtune::run {
 
-void CommonFailure::add(std::uint64_t index, const std::string& key, const Ending& answer) {
+namespace {
+
+/// Whether an #if of the source, or of a header that is compiled in another form, is about several definitions.
+bool joins_parameters(const build::CompileRequest& request) {
+  const auto joins = [&](const std::string& text) {
+    return std::ranges::any_of(build::tokenize(text).directives, [&](const build::Directive& each) {
+      if (each.name != "if" && each.name != "elif") return false;
+      std::set<std::string> named;
+      for (const build::Token& token : build::tokens_of(each.text))
+        if (std::ranges::find(request.defines, token.text, [](const auto& define) { return define.first; }) !=
+            request.defines.end())
+          named.insert(token.text);
+      return named.size() > 1;
+    });
+  };
+  return joins(request.source) ||
+         std::ranges::any_of(request.headers, [&](const auto& each) { return joins(each.second); });
+}
+
+}  // namespace
+
+void CommonFailure::add(std::uint64_t index, const std::string& key, const build::CompileRequest& request,
+                        const Ending& answer) {
   // A missing header is the source's, too, wherever it may come from one day.
   const bool of_source = answer.outcome == Outcome::compile_failed &&
                          (answer.lack == build::Lack::none || answer.lack == build::Lack::unclear) &&
                          answer.message.find("error") != std::string::npos &&
                          !build::states_a_requirement(answer.message) && !build::states_a_requirement(answer.log);
-  refuted_ = refuted_ || !of_source || (!keys_.empty() && answer.message != error_);
+  refuted_ = refuted_ || !of_source || (keys_.empty() ? joins_parameters(request) : answer.message != error_);
   if (refuted_) return;
   error_ = answer.message;
   failed_.insert(index);

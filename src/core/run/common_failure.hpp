@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/build/artifact.hpp"
 #include "core/run/services.hpp"
 #include "core/space/space.hpp"
 
@@ -13,11 +14,12 @@ namespace xtune::run {
 
 /// The answers of compilers. An error counts as the source's own if nothing has compiled, and configurations that
 /// together have every value of every parameter fail with it, word for word. A requirement (static_assert, #error) does
-/// not: it is meant for some configurations only.
+/// not: it is meant for some configurations only. Nor does an error in a source with an #if on several parameters, which
+/// may show only where their values meet.
 class CommonFailure {
  public:
   /// index: of the configuration; key: of its artifact.
-  void add(std::uint64_t index, const std::string& key, const Ending& answer);
+  void add(std::uint64_t index, const std::string& key, const build::CompileRequest& request, const Ending& answer);
   /// Nothing but this error so far, often enough to ask further configurations.
   bool suspected() const noexcept { return !refuted_ && keys_.size() >= 3; }
   /// Something compiled, or failed otherwise.

@@ -90,7 +90,7 @@ void CompileSweep::start(SweptConfig& swept) {
   compiler_.compile({backend_, store_, swept.key, std::move(request)}, spec_.kernel.compile_timeout_s,
                     [this, key = swept.key, index = swept.index](const CompileAnswer& answer) {
                       --outstanding_;
-                      common_.add(index, key, answer);
+                      common_.add(index, key, resolver_.compile_request(space_.at(index)), answer);
                       if (!answer.artifact.manifest.empty())
                         resolver_.learn(resolver_.compile_request(space_.at(index)), answer.artifact.manifest);
                       for (SweptConfig* const waiting : sharing_[key]) take(*waiting, answer);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/build/compile_hint.hpp"
 #include "core/run/advisor.hpp"
 #include "core/run/common_failure.hpp"
 #include "core/run/run_parts.hpp"
@@ -153,6 +154,7 @@ class Tuning final : RunParts {
 
   StopConditions stops_;
   CommonFailure common_;
+  bool unread_ = false;           ///< the user knows of headers that were read as empty
   std::vector<TrialPtr> probes_;  ///< to be compiled, or compiled, unless they show that not all fail alike
   std::size_t probing_ = 0;       ///< number of probes that are being compiled
   bool asked_ = false;            ///< there were probes
@@ -323,9 +325,11 @@ void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
   if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
     return benches.add_compiled(trial, answer.outcome == Outcome::ok);
   fill_compiled(*trial, answer, resolver, !spec.steps.empty());
+  if (const std::string unread = build::unread_warning(answer.log); !unread.empty() && !std::exchange(unread_, true))
+    observer.on_warning(unread);
   const bool probe = trial->purpose == Trial::Purpose::probe;
   if (probe || trial->purpose == Trial::Purpose::search)
-    common_.add(trial->proposal.index, trial->record.artifact_key, answer);
+    common_.add(trial->proposal.index, trial->record.artifact_key, trial->request, answer);
   if (probe)
     --probing_;
   else if (trial->purpose == Trial::Purpose::finalist)

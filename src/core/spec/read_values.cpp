@@ -203,9 +203,10 @@ void connect_contents(const Reader& reader, const TomlNode& item, const ArgSpec&
       reader.fail(at.at, "sum_of: '" + arg.sum_of + "' is not a buffer with role = \"scratch\"" +
                              base::did_you_mean(arg.sum_of, known));
     for (const ArgSpec* each : {&arg, base::find_named(args, arg.sum_of)})
-      if (is_complex(each->dtype) || each->dtype == DType::boolean)
+      if (is_complex(each->dtype) || each->dtype == DType::boolean || each->dtype == DType::i64 ||
+          each->dtype == DType::u64)
         reader.fail(at.at, "sum_of: '" + each->name + "' is of " + to_string(each->dtype) +
-                               ", and only integers and real numbers are added up");
+                               ", and only real numbers and integers of up to 32 bits are added up");
   }
   if (arg.like.empty()) return;
   const TomlNode& fill = *item.find("fill");

@@ -150,7 +150,7 @@ std::string ties_table(const CaseView& view) {
 std::string reference_sentence(const CaseView& view, const store::Record& best) {
   const measure::Statistic by = view.shown.spec->measure.statistic;
   const auto speedup = store::speedup(best, by);
-  if (!speedup) return "";
+  if (!speedup || view.shown.spec->validate.reference.config) return "";
   return fmt::format("{:.3g} times as fast as {}, which takes {}", *speedup, best.reference->name,
                      base::human_time_ms(store::reference_ms(best, by).value()));
 }

@@ -398,14 +398,12 @@ std::string best_text(const spec::Spec& spec, const run::TuneResult& result, con
   return text + certainty_text(standings, criterion);
 }
 
-/// The reference's time and how much faster the best one is. A faster reference is a warning, before the best, unless
-/// it is a configuration, which is measured like the others.
+/// The reference's time and how much faster the best one is; a configuration's is in its own row, on the scale of all. A
+/// faster reference is a warning, before the best.
 std::string reference_text(const spec::Spec& spec, const store::Record& best, bool faster) {
   const auto time_ms = store::reference_ms(best, spec.measure.statistic);
   const auto speedup = store::speedup(best, spec.measure.statistic);
-  if (!time_ms || !speedup) return {};
-  const bool is_warning = *speedup < 1 && !spec.validate.reference.config;
-  if (is_warning != faster) return {};
+  if (!time_ms || !speedup || spec.validate.reference.config || (*speedup < 1) != faster) return {};
   if (faster)
     return fmt::format(
         "warning: the reference '{}' is faster than every configuration: {}, {:.3g} times as fast as the "

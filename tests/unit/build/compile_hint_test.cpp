@@ -19,6 +19,15 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 
 }  // namespace
 
+TEST_CASE("a header of the user's that was read as empty is worth a warning") {
+  CHECK(unread_warning("k.cu: note; not found and read as empty: <iostream>, <libcfg.h>, <cuda.h> (include_dirs "
+                       "names)\n") ==
+        "not found and read as empty: <libcfg.h>; include_dirs of [kernel] names the directory of a header that the "
+        "kernel needs");
+  CHECK(unread_warning("k.cu: note; not found and read as empty: <vector>, <cublas_v2.h>, <thrust/sort.h>\n") == "");
+  CHECK(unread_warning("k.cu(3): warning: <mpi.h>\n") == "");
+}
+
 TEST_CASE("a quoted header that is missing is named, with the way to add its directory") {
   const auto names = [](const std::string& line) {
     return contains(hint(KernelCompiler::host, line),

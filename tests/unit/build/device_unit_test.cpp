@@ -49,9 +49,8 @@ TEST_CASE("what a program has besides its kernel is left out") {
         "struct Timer { void start(); }; void f(Timer t) { t.start(); }\n",
         "typedef std::chrono::steady_clock Clock; Clock::time_point now() { return Clock::now(); }\n",
         "using Clock = std::chrono::steady_clock; Clock::time_point now();\n",
-        "enum { A, B }; int f() { return A; }\n",
+        "int A; int f() { return A; }\n",
         "[[nodiscard]] int f() try { return 1; } catch (...) { }\n",
-        "LAUNCH(3) void f(int x) { }\n",
         "int f() { const char* s = R\"(}\"{)\"; return '}'; } // }\n",
         "const char* names[] = {\"a\", \"b\"}; int n(2);\n",
         "__global__ void other(float* y) { y[0] = 2; }\n"}) {
@@ -77,10 +76,50 @@ TEST_CASE("what a kernel uses stays, with or without a mark") {
   }
 }
 
+TEST_CASE("what may matter without its name stays") {
+  for (const std::string code :
+       {// Macros that make code.
+        "#define SPECIALIZE(T, V) template <> struct Traits<T> { static constexpr int value = V; }\nSPECIALIZE(float, "
+        "4);\n",
+        "#define IMPORT(n) using p::n\nIMPORT(f);\n", "ELSEWHERE(float, 4);\n",
+        "#define SPEC(T, V) template <> struct Traits<T> { };\n#define ALL_SPECS SPEC(float, 4) SPEC(double, 8)\n"
+        "ALL_SPECS\nvoid host() { }\n",
+        "SPEC(float, 4) SPEC(double, 8)\nstatic float host(float x) { return x; }\n",
+        "#define TEMPLATE(T) template <class T>\nTEMPLATE(T)\nvoid host(T v) { }\n",
+        "#define FN(x) mylib_##x\n__device__ float FN(add)(float, float);\n",
+        "#define sq(x) square(x)\n__device__ float sq(float v) { return v; }\n",
+        // Operators and what their types are.
+        "struct Mask { bool m; operator bool() const { return !m; } };\n__device__ inline Mask operator<(Vec a, Vec "
+        "b);\n",
+        "struct T { std::string name; };\ntemplate <class T> __device__ float operator*(T a, Half b);\n",
+        "struct Deg { };\nconstexpr Deg operator\"\"_deg(unsigned long long v) { return {}; }\n",
+        // Called without a name, or instead of the function with a mark.
+        "__device__ int* begin(Range r);\n__device__ int* end(Range r);\n",
+        "constexpr int f(int v) { return v; }\n__device__ double f(double v);\n",
+        "HD float f(float v) { return v; }\n__device__ double f(double v);\n",
+        // Specialisations of a library's types, enumerators, parts in other branches.
+        "namespace std { template <> struct tuple_size<P> { }; }\n", "template <> struct std::tuple_size<P> { };\n",
+        "enum Mode {\n#ifdef OLD\nOLDER\n#else\nNEWER\n#endif\n};\n",
+        "const int w = 1, h =\n#ifdef X\n3;\n#else\n5, depth = 6;\n#endif\n", "#define CUB CUB_VERSION\n"}) {
+    CAPTURE(code);
+    const std::string kernel = "__global__ void k(float* x) { x[0] = f(1); }\n";
+    CHECK(left(code + kernel + main_function) == code + kernel);
+  }
+  // Wherever a name stands.
+  for (const char* use : {"a * f<float>(3)", "a > f<float>() ? 1 : 2", "return &f;", "use(f, 3); { float f = s; }"}) {
+    CAPTURE(use);
+    const std::string code = std::string("float f(float);\n__device__ float g() { ") + use +
+                             "; }\n__global__ void k(float* x) { x[0] = g(); }\n";
+    CHECK(left(code + main_function) == code);
+  }
+  const std::string asks = "#include <cub/version.cuh>\n#ifdef CUB_VERSION\n#endif\n";
+  CHECK(left(asks + k + main_function) == asks + k);
+}
+
 TEST_CASE("names decide") {
-  // A variable of a kernel and a member are not calls.
-  CHECK(left("void f();\n__global__ void k(S s) { int f = s.f; s.g = f; }\nvoid g();\n" + main_function) ==
-        "__global__ void k(S s) { int f = s.f; s.g = f; }\n");
+  // Members are others.
+  CHECK(left("void f();\n__global__ void k(S s) { s->f(); s.g = 1; }\nvoid g();\n" + main_function) ==
+        "__global__ void k(S s) { s->f(); s.g = 1; }\n");
   // A function without a mark is not kept beside one with a mark.
   CHECK(left("int f(long x);\n__device__ int f(int x);\n__global__ void k() { f(1); }\n") ==
         "__device__ int f(int x);\n__global__ void k() { f(1); }\n");

@@ -137,4 +137,9 @@ TEST_CASE("An error that all configurations share is found without compiling all
   for (const char* but : {"A2", "C3", "D4"}) CHECK(compiled(typo, but) == 40);
   CHECK(compiled("k.cu:4: error: static assertion failed: too large") == 40);
   CHECK(sweep.failure.empty());
+  // The kernel may be whole where two values meet.
+  std::ofstream(sweep.folder.path() / "k.cu") << "#if A * C == D\n#endif\nextern \"C\" __global__ void k(float*) {}\n";
+  CHECK(compiled(typo) == 40);
+  std::ofstream(sweep.folder.path() / "k.cu") << "#if A == 2\n#endif\nextern \"C\" __global__ void k(float*) {}\n";
+  CHECK(compiled(typo) == few);
 }
