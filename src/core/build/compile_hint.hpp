@@ -55,8 +55,8 @@ using Compile = std::function<Artifact(const CompileRequest&)>;
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
                            UnreadHeaders& unread);
 
-/// A warning, if a log says that headers were not found and read as empty which are neither C++'s nor the vendors': they
-/// may have held what the kernel needs. Empty: it does not.
+/// A warning, if a log says that headers were not found and read as empty which are neither C++'s nor the vendors':
+/// they may have held what the kernel needs. Empty: it does not.
 std::string unread_warning(std::string_view log);
 
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.

@@ -70,7 +70,7 @@ struct Macros {
       bodies[name].push_back(std::move(tokens));
     }
   }
-  /// Whether a name is a macro that may be more than a type or a specifier: code of its own, a template's head, or a
+  /// Whether a name is a macro that may be more than a type or a specifier: further code, a template's head, or a
   /// name that is put together.
   bool makes_code(const std::string& name, int depth = 0) const {
     static const RE2 words("template|using|typedef|namespace|struct|class|enum|union|operator");
@@ -122,7 +122,7 @@ class ItemReader {
     if (is(i, ";") || is(i, "}")) return i + 1;
     if (const std::size_t inside = past_opening(i)) return inside;
     if (const std::size_t end = past_macro(i)) {
-      // A macro from elsewhere that names a scope stands alone; another one may be the head of what follows.
+      // A macro from elsewhere that names a scope is complete; another one may be the head of what follows.
       attached_ = is(i + 1, "(") ? !macros_.ends(tokens_[i].text) : false;
       return add({}, i, end);
     }

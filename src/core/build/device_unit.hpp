@@ -24,9 +24,9 @@ struct DeviceUnit {
 /// Blanks what no kernel needs, at namespace scope: functions, variables and types whose names no kept text mentions.
 /// Kept are the entries (all functions with a mark such as __device__, where an entry is not found), what they mention
 /// directly or indirectly, also by macros, and what may matter without its name: operators, specialisations of types,
-/// enums, macros that make code, and everything that is not understood. A function without a mark is not kept beside one
-/// of its name that has a mark, unless it is constexpr. Directives stay in place, except #include and #pragma within blanked code.
-/// A text that holds no host function and no host variable is returned as it is.
+/// enums, macros that make code, and everything that is not understood. A function without a mark is not kept beside
+/// one of its name that has a mark, unless it is constexpr. Directives stay in place, except #include and #pragma
+/// within blanked code. A text that holds no host function and no host variable is returned as it is.
 DeviceUnit device_unit(const std::string& source, const std::map<std::string, std::string>& headers,
                        const UnitRoots& roots);
 

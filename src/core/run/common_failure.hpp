@@ -14,8 +14,8 @@ namespace xtune::run {
 
 /// The answers of compilers. An error counts as the source's own if nothing has compiled, and configurations that
 /// together have every value of every parameter fail with it, word for word. A requirement (static_assert, #error) does
-/// not: it is meant for some configurations only. Nor does an error in a source with an #if on several parameters, which
-/// may show only where their values meet.
+/// not: it is meant for some configurations only. Nor does an error in a source with an #if on several parameters,
+/// which may show only where their values meet.
 class CommonFailure {
  public:
   /// index: of the configuration; key: of its artifact.

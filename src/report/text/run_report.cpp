@@ -398,8 +398,8 @@ std::string best_text(const spec::Spec& spec, const run::TuneResult& result, con
   return text + certainty_text(standings, criterion);
 }
 
-/// The reference's time and how much faster the best one is; a configuration's is in its own row, on the scale of all. A
-/// faster reference is a warning, before the best.
+/// The reference's time and how much faster the best one is; a configuration's is in its own row, on the scale of all.
+/// A faster reference is a warning, before the best.
 std::string reference_text(const spec::Spec& spec, const store::Record& best, bool faster) {
   const auto time_ms = store::reference_ms(best, spec.measure.statistic);
   const auto speedup = store::speedup(best, spec.measure.statistic);
