@@ -180,12 +180,24 @@ TimeRatio time_ratio(const Record& before, const Record& after, double noise) {
   return ratio;
 }
 
+namespace {
+
+/// Nothing that failed since is an answer: another reference may have found it wrong.
+std::optional<Best> answer_of(const ComparedGroup& group) {
+  const ConfigRecords newest = newest_of(group.records);
+  std::vector<const Record*> standing = group.records;
+  std::erase_if(standing, [&](const Record* each) { return !is_measured(newest.at(each->config)->outcome); });
+  return best_of(standing);
+}
+
+}  // namespace
+
 CaseComparison compare(const ComparedGroup& before, const ComparedGroup& after, double noise) {
   CaseComparison pair;
   pair.before = before;
   pair.after = after;
-  if (const auto best = best_of(before.records)) pair.best_before = best->record;
-  if (const auto best = best_of(after.records)) pair.best_after = best->record;
+  if (const auto best = answer_of(before)) pair.best_before = best->record;
+  if (const auto best = answer_of(after)) pair.best_after = best->record;
   compare_configs(pair, noise);
   if (pair.best_before && pair.best_after)
     pair.ratio = time_ratio(*pair.best_before, *pair.best_after, noise);

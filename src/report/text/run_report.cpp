@@ -369,8 +369,27 @@ std::string winner_text(const spec::Spec& spec, const run::TuneResult& result, c
   return "best: " + config_text(spec, different) + "\n" + (same.empty() ? "" : "      as by default: " + same + "\n");
 }
 
+/// Of the fastest configuration that was disturbed, and therefore ranks behind the best, although its time is shorter:
+/// disturbances take time.
+std::string disturbed_text(const spec::Spec& spec, const store::Standings& standings) {
+  const auto time_of = [&](const store::Record* record) {
+    return measure::statistic(record->time_ms, spec.measure.statistic);
+  };
+  constexpr double clearly = 0.95;
+  const store::Record* fastest = &standings.best();
+  for (const store::Record* record : standings.order())
+    if (!record->tainted.empty() && time_of(record) < time_of(fastest)) fastest = record;
+  if (!standings.by_time() || !standings.best().tainted.empty() ||
+      time_of(fastest) > clearly * time_of(&standings.best()))
+    return {};
+  return fmt::format("      not certain: {} took {}, and ranks last because it was disturbed; measure it again\n",
+                     config_text(spec, fastest->config), base::human_time_ms(time_of(fastest)));
+}
+
 /// "2 others are tied with it (within noise or 1 %)", or by how much the next one is slower.
-std::string certainty_text(const store::Standings& standings, const store::Criterion& criterion) {
+std::string certainty_text(const spec::Spec& spec, const store::Standings& standings,
+                           const store::Criterion& criterion) {
+  if (std::string disturbed = disturbed_text(spec, standings); !disturbed.empty()) return disturbed;
   const std::size_t ties = standings.ties().size();
   if (ties)
     return fmt::format("      {} other{} tied with it (within noise{})\n", ties, ties == 1 ? " is" : "s are",
@@ -395,7 +414,7 @@ std::string best_text(const spec::Spec& spec, const run::TuneResult& result, con
   if (const std::string metrics = metrics_text(spec, record); !metrics.empty()) text += ", " + metrics;
   text += "\n";
   if (!spec.objective.goals.empty()) text += "      " + objective_text(spec, record) + "\n";
-  return text + certainty_text(standings, criterion);
+  return text + certainty_text(spec, standings, criterion);
 }
 
 /// The reference's time and how much faster the best one is; a configuration's is in its own row, on the scale of all.

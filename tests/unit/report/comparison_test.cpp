@@ -86,6 +86,20 @@ TEST_CASE("answers, configurations and outcomes of one problem") {
   CHECK(pair.outcomes[0].after->outcome == Outcome::wrong_result);
 }
 
+TEST_CASE("what was found wrong later is no answer, although it was right once") {
+  store::Record wrong16 = failed(16, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %)");
+  wrong16.unix_time_ms += 1000;
+  store::Record wrong32 = wrong16;
+  wrong32.config = measured(32, 1).config;
+  const std::vector<store::Record> before{measured(16, 1), measured(32, 2)};
+  const store::Comparisons one = compared(before, {measured(16, 0.9), measured(32, 2), wrong16});
+  CHECK(one.cases.at(0).best_after->config == before[1].config);
+  CHECK(one.cases.at(0).ratio.change == Change::slower);
+  const store::Comparisons lost = compared(before, {measured(16, 0.9), measured(32, 1.8), wrong16, wrong32});
+  CHECK(lost.cases.at(0).best_after == nullptr);
+  CHECK(lost.cases.at(0).ratio.change == Change::lost);
+}
+
 TEST_CASE("a pruned configuration is neither a change nor a time") {
   std::vector<store::Record> pruned{measured(16, 1), measured(32, 5)};
   pruned[1].outcome = Outcome::pruned;

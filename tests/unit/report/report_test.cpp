@@ -166,6 +166,11 @@ TEST_CASE("The text of a run lists the fastest first, then outcomes and the winn
   Record tainted = record_of(1, 1);
   tainted.tainted = {"the clock dropped"};
   CHECK(has(run_text(spec, result_of({tainted}), 10), "tainted: the clock dropped"));
+  // Disturbances take time: what was fast in spite of them may be the best.
+  const std::string disturbed = run_text(spec, result_of({tainted, record_of(2, 3)}), 10);
+  CHECK(has(disturbed, " took 1.00 ms, and ranks last because it was disturbed; measure it again\n"));
+  CHECK(has(disturbed, "not certain: "));
+  CHECK_FALSE(has(run_text(spec, result_of({tainted, record_of(2, 1.01)}), 10), "not certain: "));
 }
 
 TEST_CASE("Results that stayed unread count in all sums") {
