@@ -252,7 +252,7 @@ LINES = {
     "src/report": 4218,
     "src/cli": 8562,
     "emulator": 8252,
-    "runtime": 5342,
+    "runtime": 5339,
     "lab": 2555,
     "tools/kokkos": 2157,
 }

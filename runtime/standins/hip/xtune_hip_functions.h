@@ -87,28 +87,25 @@ __device__ inline unsigned short update_half(unsigned short* place, Change chang
   });
   return static_cast<unsigned short>(old >> shift);
 }
+template <class Bits, class T>
+__device__ inline Bits sum_of(Bits bits, T value) {
+  T number;
+  __builtin_memcpy(&number, &bits, sizeof number);
+  number = number + value;
+  __builtin_memcpy(&bits, &number, sizeof bits);
+  return bits;
+}
 /// Adds to a number of 16 bits, or to a pair of them.
 template <class T>
 __device__ inline T add_short(T* place, T value) {
-  unsigned short old = update_half(reinterpret_cast<unsigned short*>(place), [&](unsigned short bits) {
-    T number;
-    __builtin_memcpy(&number, &bits, sizeof number);
-    number = number + value;
-    __builtin_memcpy(&bits, &number, sizeof bits);
-    return bits;
-  });
+  unsigned short old =
+      update_half(reinterpret_cast<unsigned short*>(place), [&](unsigned short bits) { return sum_of(bits, value); });
   __builtin_memcpy(&value, &old, sizeof value);
   return value;
 }
 template <class T>
 __device__ inline T add_pair(T* place, T value) {
-  unsigned old = update(reinterpret_cast<unsigned*>(place), [&](unsigned bits) {
-    T pair;
-    __builtin_memcpy(&pair, &bits, sizeof pair);
-    pair = pair + value;
-    __builtin_memcpy(&bits, &pair, sizeof bits);
-    return bits;
-  });
+  unsigned old = update(reinterpret_cast<unsigned*>(place), [&](unsigned bits) { return sum_of(bits, value); });
   __builtin_memcpy(&value, &old, sizeof value);
   return value;
 }

@@ -123,7 +123,7 @@ class ItemReader {
     if (const std::size_t inside = past_opening(i)) return inside;
     if (const std::size_t end = past_macro(i)) {
       // A macro from elsewhere that names a scope is complete; another one may be the head of what follows.
-      attached_ = is(i + 1, "(") ? !macros_.ends(tokens_[i].text) : false;
+      attached_ = is(i + 1, "(") && !macros_.ends(tokens_[i].text);
       return add({}, i, end);
     }
     if ((is(i, "using") && is(i + 1, "namespace")) || is(i, "static_assert") || is(i, "asm")) {
