@@ -4,8 +4,9 @@
   tests/skipped.py build/dev            after `ctest`, as `make test` does
   tests/skipped.py --strict build/dev   exits with 1 if a package was missing, as CI does
 
-A test that skips itself, or a part of itself, prints a line "skipped: WHY (Debian: PACKAGE...)", as a message of doctest
-or as unittest's reason. The words in parentheses are missing where no package of Debian helps.
+A test that skips itself, or a part of itself, prints a line "skipped: WHY [apt: PACKAGE...]", as a message of doctest
+or as unittest's reason. The words in brackets are missing where no package of Debian helps. A tool's own message, which
+a reason may quote, never has them.
 """
 import argparse
 import pathlib
@@ -15,7 +16,7 @@ import textwrap
 
 TEST = re.compile(r"\d+/\d+ Test: (.+)")
 SKIPPED = re.compile(r"(?:.*MESSAGE: )?skipped: (.+)|.* \.\.\. skipped ['\"](.+)['\"]")
-PACKAGES = re.compile(r"\(Debian: ([^)]+)\)")
+PACKAGES = re.compile(r"\[apt: ([^]]+)\]$")
 
 
 def skipped_tests(log):

@@ -374,6 +374,6 @@ if __name__ == "__main__":
     ReportPage.page = pathlib.Path(sys.argv[1]).resolve()
     ReportPage.program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if not ReportPage.program:
-        print("skipped: no Chromium (Debian: chromium)")
+        print("skipped: no Chromium [apt: chromium]")
         sys.exit(SKIPPED)
     unittest.main(argv=sys.argv[:1])

@@ -494,7 +494,7 @@ TEST_CASE("--compiler chooses among a backend's compilers, and --arch does witho
         cli.xtune({"compile", spec, "--backend", "hip", "--arch", "gfx90a", "--compiler", name, "--format", "json"});
     CHECK(result.exit_code == (here.contains(name) ? 0 : 4));
     if (!here.contains(name))
-      MESSAGE("skipped: " << std::string(name) << " is not installed (Debian: libamdhip64-dev clang-19 lld-19)");
+      MESSAGE("skipped: " << std::string(name) << " is not installed [apt: libamdhip64-dev clang-19 lld-19]");
   }
   if (!here.contains("clang")) return;
   result = cli.xtune({"compile", spec, "--arch", "gfx942", "--format", "json"});

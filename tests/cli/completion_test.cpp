@@ -106,7 +106,7 @@ TEST_CASE("zsh and fish complete the same, with summaries, and values behind --o
   for (const auto& [shell, ask] : asks) {
     CAPTURE(shell);
     if (find_program(shell).empty()) {
-      MESSAGE("skipped: " << shell << " is not installed (Debian: " << shell << ")");
+      MESSAGE("skipped: " << shell << " is not installed [apt: " << shell << "]");
       continue;
     }
     const bool zsh = shell == "zsh";
@@ -145,7 +145,7 @@ TEST_CASE("Completion knows each command and option, and the scripts of all shel
     CAPTURE(shell);
     const std::string script = cli.write("script", cli.xtune({"completion", shell}).stdout_text);
     if (const auto program = find_program(shell); program.empty()) {
-      MESSAGE("skipped: " << shell << " is not installed (Debian: " << shell << ")");
+      MESSAGE("skipped: " << shell << " is not installed [apt: " << shell << "]");
     } else {
       CHECK(cli.command({program, "-n", script}).stderr_text == "");
     }
@@ -172,7 +172,7 @@ TEST_CASE("Manual pages have every command and option, and are sound roff") {
     CHECK_MESSAGE(has(page, part), part);
   const std::string groff = find_program("groff");
   if (groff.empty()) {
-    MESSAGE("skipped: groff is not installed (Debian: groff-base)");
+    MESSAGE("skipped: groff is not installed [apt: groff-base]");
     return;
   }
   for (const auto& entry : fs::directory_iterator(cli.path("share/man/man1"))) {

@@ -196,7 +196,7 @@ TEST_CASE("A crash of the host's compiler is told from a refusal, whichever comp
   for (const char* compiler : {"g++", "clang++"}) {
     Cli cli;
     if (!cli.command({"sh", "-c", std::string("command -v ") + compiler}).ok()) {
-      MESSAGE("skipped: " << std::string(compiler) << " is not installed (Debian: clang)");
+      MESSAGE("skipped: " << std::string(compiler) << " is not installed [apt: clang]");
       continue;
     }
     CAPTURE(compiler);

@@ -14,7 +14,7 @@ bool kokkos_here(const Cli& cli) {
   const json backend = parsed(cli.xtune({"devices", "--backend", "kokkos", "--format", "json"}))["backends"][0];
   if (!backend["devices"].empty()) return true;
   MESSAGE("skipped: no Kokkos here: " << backend["device_reason"].get<std::string>()
-                                      << " (Debian: libtrilinos-kokkos-dev)");
+                                      << " [apt: libtrilinos-kokkos-dev]");
   return false;
 }
 

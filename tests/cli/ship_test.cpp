@@ -112,7 +112,7 @@ TEST_CASE("frozen answers come from the bundle, with a digest") {
 
 TEST_CASE("push and pull from the command line") {
   if (find_program("rsync").empty()) {
-    MESSAGE("skipped: rsync is not installed (Debian: rsync)");
+    MESSAGE("skipped: rsync is not installed [apt: rsync]");
     return;
   }
   const Shipped cli;
@@ -132,7 +132,7 @@ TEST_CASE("push and pull from the command line") {
 
 TEST_CASE("a pull that is terminated ends by the signal, and the next one continues") {
   if (find_program("rsync").empty()) {
-    MESSAGE("skipped: rsync is not installed (Debian: rsync)");
+    MESSAGE("skipped: rsync is not installed [apt: rsync]");
     return;
   }
   Shipped cli;

@@ -343,7 +343,7 @@ TEST_CASE("an LLVM that does not know an architecture is refused, with what to i
     const CommandResult known = cli.xtune({"validate", cli.copy_spec(), "--arch", "gfx90a"});
     CHECK_MESSAGE(!has(known.stderr_text, "cannot decode"), known.stderr_text);
   } else {
-    MESSAGE("skipped: LLVM 15 is not installed (Debian: libllvm15)");
+    MESSAGE("skipped: LLVM 15 is not installed [apt: libllvm15]");
   }
 }
 

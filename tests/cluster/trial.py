@@ -186,7 +186,7 @@ def run_tests(tests, doc):
     options.xtune = str(pathlib.Path(options.xtune).resolve())
     missing = [program for program in ("slurmctld", "slurmd", "srun") if not shutil.which(program, path=Slurm.sbin)]
     if missing:
-        print(f"skipped: {missing[0]} is not installed (Debian: slurm-wlm)")
+        print(f"skipped: {missing[0]} is not installed [apt: slurm-wlm]")
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as name:

@@ -12,7 +12,7 @@ endfunction()
 
 find_program(PKG_CONFIG NAMES pkg-config pkgconf)
 if(BY STREQUAL "pkg-config" AND NOT PKG_CONFIG)
-  message("skipped: pkg-config is not installed (Debian: pkg-config)")
+  message("skipped: pkg-config is not installed [apt: pkg-config]")
   return()
 endif()
 file(REMOVE_RECURSE "${WORK}")

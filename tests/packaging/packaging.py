@@ -192,7 +192,7 @@ class Licence(unittest.TestCase):
         self.assertEqual(list(paragraphs[-1]), ["License"])
 
 
-@unittest.skipUnless(yaml, "PyYAML is not installed (Debian: python3-yaml)")
+@unittest.skipUnless(yaml, "PyYAML is not installed [apt: python3-yaml]")
 class PublicFiles(unittest.TestCase):
     def test_the_citation_has_what_the_format_asks_for(self):
         citation = yaml.safe_load(text_of("CITATION.cff"))
@@ -268,7 +268,7 @@ class Skips(unittest.TestCase):
             *(ROOT / "tests").rglob("*.py"),
             *(ROOT / "tests").rglob("*.cmake"),
         ]:
-            for packages in re.findall(r"skip.*\(Debian: ([a-z\d +-]+)\)", path.read_text()):
+            for packages in re.findall(r"skip.*\[apt: ([a-z\d +-]+)\]", path.read_text()):
                 named.update(packages.split())
         for path in (ROOT / "tests").rglob("CMakeLists.txt"):
             for packages in re.findall(r'xtune_skipped_test\(\w+\s+"[^"]*"\s+"?([a-z\d +-]+)"?\)', path.read_text()):
@@ -281,13 +281,14 @@ class Skips(unittest.TestCase):
     def test_the_last_line_names_tests_and_packages(self):
         log = """1/3 Test: browser
 Output:
-skipped: no Chromium (Debian: chromium)
+skipped: no Chromium [apt: chromium]
 2/3 Test: cli
-x.cpp:7: MESSAGE: skipped: zsh is not installed (Debian: zsh)
+x.cpp:7: MESSAGE: skipped: zsh is not installed [apt: zsh]
 x.cpp:9: MESSAGE: skipped: this test needs a GPU
-a.jsonl:4: skipped: not JSON (Debian: zsh)
+x.cpp:11: MESSAGE: skipped: no cuda device: no driver (Debian: nvidia-driver; libcuda.so.1: not found)
+a.jsonl:4: skipped: not JSON [apt: zsh]
 3/3 Test: packaging
-test_a (__main__.A) ... skipped 'Lmod is not installed (Debian: lmod)'
+test_a (__main__.A) ... skipped 'Lmod is not installed [apt: lmod]'
 test_b (__main__.A) ... ok
 """
         with tempfile.TemporaryDirectory() as folder:
@@ -313,11 +314,9 @@ test_b (__main__.A) ... ok
             )
             self.assertIn("skipped in cli: this test needs a GPU", lines)
             self.assertEqual(printed(log)[0], 0)
-            only_gpu = "".join(line + "\n" for line in log.splitlines() if "Debian" not in line)
-            self.assertEqual(
-                printed(only_gpu, "--strict"),
-                (0, ["skipped in cli: this test needs a GPU", "skipped for lack of packages: nothing"]),
-            )
+            only_gpu = "".join(line + "\n" for line in log.splitlines() if "[apt: " not in line)
+            code, lines = printed(only_gpu, "--strict")
+            self.assertEqual((code, lines[-1]), (0, "skipped for lack of packages: nothing"))
 
 
 class Image(unittest.TestCase):
@@ -366,7 +365,7 @@ class SpackRecipe(unittest.TestCase):
         cmake = re.search(r"cmake_minimum_required\(VERSION ([\d.]+)\)", (ROOT / "CMakeLists.txt").read_text()).group(1)
         self.assertIn(f"cmake@{cmake}:", [what[0] for name, what, _ in told if name == "depends_on"])
 
-    @unittest.skipUnless(shutil.which("pyflakes3"), "pyflakes is not installed (Debian: pyflakes3)")
+    @unittest.skipUnless(shutil.which("pyflakes3"), "pyflakes is not installed [apt: pyflakes3]")
     def test_pyflakes_finds_nothing_but_spacks_own_idiom(self):
         result = subprocess.run(["pyflakes3", str(RECIPE)], capture_output=True, text=True)
         others = [line for line in result.stdout.splitlines() if "import *" not in line and "star imports" not in line]
@@ -392,7 +391,7 @@ class Site(unittest.TestCase):
         named = set(re.findall(r"([a-z-]+\.md)$", text_of("mkdocs.yml"), re.MULTILINE))
         self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
 
-    @unittest.skipUnless(shutil.which("mkdocs"), "MkDocs is not installed (Debian: mkdocs)")
+    @unittest.skipUnless(shutil.which("mkdocs"), "MkDocs is not installed [apt: mkdocs]")
     def test_it_is_built_without_a_warning(self):
         with tempfile.TemporaryDirectory() as folder:
             # A theme that needs no other package.
@@ -485,7 +484,7 @@ class Modulefile(Installed):
         self.assertIn(f'whatis("Version: {VERSION}")', text)
         self.assertNotIn("@", text)
 
-    @unittest.skipUnless(LMOD, "Lmod is not installed (Debian: lmod)")
+    @unittest.skipUnless(LMOD, "Lmod is not installed [apt: lmod]")
     def test_load_finds_the_program_wherever_the_tree_lies_and_unload_takes_it_back(self):
         result = self.module(
             'module load xtune && command -v xtune && xtune --version && echo "$XTUNE_ROOT" '
@@ -497,7 +496,7 @@ class Modulefile(Installed):
         self.assertEqual(lines[2:4], [str(self.prefix), "left: "])
         self.assertNotIn(str(self.prefix), lines[4])
 
-    @unittest.skipUnless(LMOD, "Lmod is not installed (Debian: lmod)")
+    @unittest.skipUnless(LMOD, "Lmod is not installed [apt: lmod]")
     def test_out_of_its_place_it_says_so(self):
         module = next((self.prefix / "share/xtune/modulefiles/xtune").glob("*.lua"))
         other = self.prefix / "elsewhere/xtune"

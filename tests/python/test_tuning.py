@@ -218,7 +218,7 @@ class Results(unittest.TestCase):
         results[0].kernel()(self.x, y, 3.0, N)
         np.testing.assert_array_equal(y, 3 * self.x + 1)
 
-    @unittest.skipUnless(pandas, "pandas is not installed (Debian: python3-pandas)")
+    @unittest.skipUnless(pandas, "pandas is not installed [apt: python3-pandas]")
     def test_is_a_frame(self):
         frame = self.result.to_pandas()
         self.assertEqual(len(frame), 3)

@@ -28,8 +28,8 @@ inline bool has_source_lines() { return dlopen("libdw.so.1", RTLD_LAZY | RTLD_LO
 inline bool can_emulate_gpus() {
   static const bool possible = [] {
     std::string missing;
-    if (emulator_library().empty()) missing = "this build has no emulator (Debian: libamdhip64-dev)";
-    const std::string packages = " is not installed (Debian: clang-19 lld-19 libllvm19)";
+    if (emulator_library().empty()) missing = "this build has no emulator [apt: libamdhip64-dev]";
+    const std::string packages = " is not installed [apt: clang-19 lld-19 libllvm19]";
     for (const char* program : {"clang-19", "ld.lld-19"})
       if (system::find_program(program).empty()) missing = program + packages;
     void* const llvm = dlopen("libLLVM.so.19.1", RTLD_LAZY | RTLD_LOCAL);

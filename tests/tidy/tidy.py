@@ -381,9 +381,9 @@ def main():
         print_lines(options.root)
         return 0
     if not options.clang_format:
-        print("skipped: clang-format 14 is not installed (Debian: clang-format-14)")
+        print("skipped: clang-format 14 is not installed [apt: clang-format-14]")
     if not options.black:
-        print("skipped: black 23 is not installed (Debian: black)")
+        print("skipped: black 23 is not installed [apt: black]")
     found = violations(options.root, options.clang_format, options.black)
     print("\n".join(found))
     if found:

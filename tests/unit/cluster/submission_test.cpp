@@ -68,7 +68,7 @@ TEST_CASE("Scripts are good shell, with each foreign word one word") {
   CHECK(steps[1].name == "measure");
   CHECK(steps[2].name == "merge");
   const bool shellcheck = run_command({"sh", "-c", "command -v shellcheck"}).ok();
-  if (!shellcheck) MESSAGE("skipped: shellcheck is not installed (Debian: shellcheck)");
+  if (!shellcheck) MESSAGE("skipped: shellcheck is not installed [apt: shellcheck]");
   for (const JobStep& step : steps) {
     const std::filesystem::path script = folder.path() / (step.name + ".sh");
     write_file_atomically(script, step.script);

@@ -47,7 +47,7 @@ std::string line_of(const store::Record& record) {
 
 bool is_installed(const std::string& program) {
   if (!system::find_program(program).empty()) return true;
-  MESSAGE("skipped: " << program << " is not installed (Debian: " << program << ")");
+  MESSAGE("skipped: " << program << " is not installed [apt: " << program << "]");
   return false;
 }
 

@@ -118,7 +118,7 @@ Toolchain* installed_clang() {
     try {
       return hip::make_clang_toolchain();
     } catch (const Error& error) {
-      MESSAGE("skipped: " << std::string(error.what()) << " (Debian: clang-19 lld-19)");
+      MESSAGE("skipped: " << std::string(error.what()) << " [apt: clang-19 lld-19]");
       return nullptr;
     }
   }();

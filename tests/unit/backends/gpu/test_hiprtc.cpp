@@ -21,7 +21,7 @@ namespace {
 /// One for all cases: hipRTC takes a while to start.
 Toolchain* toolchain() {
   static const std::unique_ptr<Toolchain> shared = toolchain_or_null("hip");
-  if (!shared) MESSAGE("skipped: hipRTC is not installed (Debian: libamdhip64-dev)");
+  if (!shared) MESSAGE("skipped: hipRTC is not installed [apt: libamdhip64-dev]");
   return shared.get();
 }
 

@@ -207,7 +207,7 @@ TEST_CASE("clang++ compiles the same kernels") {
     try {
       clang = cpu::find_compiler();
     } catch (const Error& error) {
-      MESSAGE("skipped: " << std::string(error.what()) << " (Debian: clang)");
+      MESSAGE("skipped: " << std::string(error.what()) << " [apt: clang]");
       return;
     }
   }

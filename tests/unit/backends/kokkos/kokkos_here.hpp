@@ -25,7 +25,7 @@ struct Here {
   Here() {
     const backend::DeviceList list = backend->list_devices();
     if (list.devices.empty()) {
-      MESSAGE("skipped: no Kokkos here: " << list.reason << " (Debian: libtrilinos-kokkos-dev)");
+      MESSAGE("skipped: no Kokkos here: " << list.reason << " [apt: libtrilinos-kokkos-dev]");
       return;
     }
     toolchain = backend->open_toolchain();
