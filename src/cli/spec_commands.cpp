@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct InitOptions {
   std::string source, entry, output, format = "text";
-  bool force = false;
+  bool force = false, steps = false, wrap = false;
 };
 
 /// Why xtune would not read the draft; empty: it does.
@@ -43,15 +43,23 @@ int init(const InitOptions& options) {
     throw bad_argument("-o - prints the spec, and --format json prints JSON: choose one of them");
   const fs::path path = options.output.empty() || to_stdout ? fs::path(options.source).replace_extension(".toml")
                                                             : fs::path(options.output);
-  if (!to_stdout) require_new_files({path}, options.force, "-o names another");
+  if (to_stdout && options.wrap) throw bad_argument("--wrap writes a file beside the draft: give -o a file");
   init::DraftRequest request;
+  const fs::path source = options.source;
+  if (options.wrap) request.wrapper = source.stem().string() + "_wrapped" + source.extension().string();
+  const fs::path wrapper = path.parent_path() / request.wrapper;
+  if (!to_stdout)
+    require_new_files(options.wrap ? std::vector<fs::path>{path, wrapper} : std::vector<fs::path>{path}, options.force,
+                      "-o names another");
   request.entries = split_list(options.entry);
+  request.launched_steps = options.steps;
   const init::Draft draft = draft_at(options.source, path, request);
   const std::string shown = base::printable(path.string());
   const std::string text = fmt::format(
       "# A draft that `xtune init` made from {}. Fill in each \"?\"; look at lines with \"guess\". Then:\n"
       "#   xtune check {}\n#   xtune run {}\n\n{}",
       base::printable(options.source), shown, shown, draft.text);
+  if (options.wrap) system::write_output_file(wrapper, draft.wrapper);
   const std::string wrong = objection(text, path);
   if (to_stdout)
     print_exactly("{}", text);
@@ -90,9 +98,11 @@ void add_init_command(CLI::App& app, Context& context) {
       add_command<InitOptions>(app, context, "init", "Write a first spec for a kernel, from its source",
                                "xtune init row_sum.cu && xtune run row_sum.toml", init);
   add_argument(command, "source", options.source, "FILE", "Source file with a __global__ function");
-  OptionGroup(command, option_group::problem)
-      .value("--entry", options.entry, "NAME",
-             "Choose a kernel of the source, or several, which become [[steps]]; default: the only one");
+  const OptionGroup problem(command, option_group::problem);
+  problem.value("--entry", options.entry, "NAME",
+                "Choose a kernel of the source, or several, which become [[steps]]; default: the only one");
+  problem.flag("--steps", options.steps, "Draft the launches in the source's host code as [[steps]], in their order");
+  problem.flag("--wrap", options.wrap, "Write a kernel that makes the functor or lambda of a kernel, beside the draft");
   OptionGroup(command, option_group::output)
       .value("-o,--output", options.output, "FILE",
              "Write to this file, or to standard output for -; default: the source's name with .toml");

@@ -12,79 +12,9 @@ namespace {
 
 using Words = std::set<std::string>;
 
-bool is_at(const Tokens& tokens, std::size_t i, std::string_view text) {
-  return i < tokens.size() && tokens[i].is(text);
-}
-
 bool is_assignment(const Token& token) {
   static const RE2 form("[^=!<>]?=");
   return RE2::FullMatch(token.text, form);
-}
-
-/// Without casts and members: blockIdx.x is one word, p.x and p->x are p.
-Tokens simplified(const Tokens& body) {
-  static const RE2 index("(?:thread|block)Idx|blockDim"), type("int|unsigned|long|short|size_t|uint|u?int\\d+_t");
-  const auto is_type = [&](std::size_t i) { return i < body.size() && RE2::FullMatch(body[i].text, type); };
-  Tokens rest;
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    std::size_t cast = i + 1;
-    while (is_type(cast)) ++cast;
-    if (body[i].text.ends_with("_cast") && is_at(body, i + 1, "<")) {
-      i = closing(body, i + 1);
-    } else if (body[i].is("(") && cast > i + 1 && is_at(body, cast, ")")) {
-      i = cast;
-    } else if ((body[i].is(".") || body[i].is("->")) && i + 1 < body.size() && body[i + 1].is_word() && !rest.empty()) {
-      ++i;
-      if (RE2::FullMatch(rest.back().text, index)) rest.back().text += "." + body[i].text;
-    } else if (!is_type(i) || !is_at(body, i + 1, "(")) {
-      rest.push_back(body[i]);
-    }
-  }
-  return rest;
-}
-
-/// From i to the end of the expression: ; or , or what closes a bracket that was opened before.
-Tokens expression_at(const Tokens& tokens, std::size_t i) {
-  int depth = 0;
-  std::size_t end = i;
-  for (; end < tokens.size(); ++end) {
-    const std::string& text = tokens[end].text;
-    if (text == "(" || text == "[" || text == "{") ++depth;
-    if ((text == ")" || text == "]" || text == "}") && --depth < 0) break;
-    if (depth == 0 && (text == ";" || text == ",")) break;
-  }
-  return part(tokens, i, end);
-}
-
-Tokens unwrapped(Tokens tokens) {
-  while (tokens.size() > 1 && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size())
-    tokens = part(tokens, 1, tokens.size() - 1);
-  return tokens;
-}
-
-/// The operands between operators that the form matches, outside of brackets, each with the operator before it.
-std::vector<std::pair<std::string, Tokens>> operands(const Tokens& tokens, const char* form) {
-  std::vector<std::pair<std::string, Tokens>> parts{{}};
-  int depth = 0;
-  for (const Token& token : tokens) {
-    depth += (token.is("(") || token.is("[")) - (token.is(")") || token.is("]"));
-    if (depth == 0 && RE2::FullMatch(token.text, form) && !parts.back().second.empty())
-      parts.emplace_back(token.text, Tokens());
-    else
-      parts.back().second.push_back(token);
-  }
-  return parts;
-}
-
-/// The terms of a sum, also of sums in brackets within it.
-void add_terms(const Tokens& sum, const std::string& sign, std::vector<std::pair<std::string, Tokens>>& terms) {
-  for (auto& [mark, term] : operands(unwrapped(sum), "[-+]")) {
-    const std::string own = (mark == "-") == (sign == "-") ? "+" : "-";
-    if (operands(unwrapped(term), "[-+]").size() > 1)
-      add_terms(term, own, terms);
-    else
-      terms.emplace_back(own, unwrapped(std::move(term)));
-  }
 }
 
 /// The side of the comparison at i. step: -1, before it; 1, behind it.
@@ -479,42 +409,6 @@ BodyUse body_use(const Tokens& body, const SpecExpressions& values, const std::s
       use.strides.insert(tokens[i + 1].text);
   use.shared_type = shared_type(tokens);
   return use;
-}
-
-std::optional<std::string> SpecExpressions::operand(const std::string& name, int depth) const {
-  if (const auto known = names_.find(name); known != names_.end()) return known->second;
-  const auto stands_for = expressions_->find(name);
-  if (stands_for == expressions_->end() || depth > 8) return std::nullopt;
-  return text_of(stands_for->second, depth + 1);
-}
-
-std::optional<std::string> SpecExpressions::text_of(const Tokens& tokens, int depth) const {
-  constexpr std::size_t longest = 500;  // characters; a longer expression is of no help
-  if (tokens.empty()) return std::nullopt;
-  if (tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size())
-    return text_of(part(tokens, 1, tokens.size() - 1), depth);
-  std::string text;
-  int open = 0;
-  for (const Token& token : tokens) {
-    open += token.is("(") - token.is(")");
-    std::optional<std::string> part_text;
-    if (token.kind == Token::Kind::number) {
-      if (const auto value = integer_of(token.text)) part_text = std::to_string(*value);
-    } else if (token.is_word()) {
-      part_text = operand(token.text, depth);
-      if (part_text && tokens.size() > 1 && part_text->find(' ') != std::string::npos)
-        part_text = "(" + *part_text + ")";
-    } else if (RE2::FullMatch(token.text, "[-+*%]")) {
-      part_text = " " + token.text + " ";
-    } else if (token.is("/")) {
-      part_text = " // ";  // an integer division
-    } else if (token.is("(") || token.is(")")) {
-      part_text = token.text;
-    }
-    if (!part_text || open < 0 || text.size() > longest) return std::nullopt;
-    text += *part_text;
-  }
-  return open == 0 ? std::optional(text) : std::nullopt;
 }
 
 }  // namespace xtune::init

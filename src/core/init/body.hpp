@@ -1,4 +1,4 @@
-// What a kernel's body shows of its arguments and its launch, and C++ expressions as a spec writes them.
+// What a kernel's body shows of its arguments and its launch.
 #pragma once
 
 #include <array>
@@ -8,29 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/init/source.hpp"
+#include "core/init/expressions.hpp"
 
 namespace xtune::init {
-
-class SpecExpressions {
- public:
-  /// expressions: what macros and constants stand for; it outlives this.
-  explicit SpecExpressions(const std::map<std::string, Tokens>& expressions) : expressions_(&expressions) {}
-
-  /// A name of the source has this text in the spec: a parameter, a problem size, "blockDim.x".
-  void set(const std::string& name, const std::string& text) { names_[name] = text; }
-  bool has(const std::string& name) const { return names_.contains(name); }
-
-  /// Integers, names and + - * / % ( ), with macros and constants replaced, and without brackets around all of it.
-  /// nullopt: something else is in it.
-  std::optional<std::string> text_of(const Tokens& tokens, int depth = 0) const;
-
- private:
-  std::optional<std::string> operand(const std::string& name, int depth) const;
-
-  const std::map<std::string, Tokens>* expressions_;
-  std::map<std::string, std::string> names_;
-};
 
 /// An index is below the product of the extents, and stays there with `slack` added.
 struct Bound {

@@ -6,16 +6,12 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
 
-#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/build/device_unit.hpp"
-#include "core/init/body.hpp"
-#include "core/init/macros.hpp"
+#include "core/init/drafting.hpp"
 #include "core/init/signature.hpp"
+#include "core/init/wrap.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
 #include "system/files.hpp"
@@ -23,83 +19,9 @@
 
 namespace xtune::init {
 
-namespace {
-
-using Texts = std::vector<std::string>;
-constexpr std::string_view axis_names = "xyz", axis_capitals = "XYZ";
-
-struct DraftParameter {
-  std::string name;
-  std::string values;  ///< as TOML
-  bool compile_time = true;
-  std::string comment;
-  bool commented_out = false;  ///< it is offered, and has no effect yet
-};
-
-struct DraftSize {
-  std::string name, value;  ///< value as TOML; empty: any
-  std::string comment;
-};
-
-struct DraftArgument {
-  std::string name, dtype;
-  Texts shape;  ///< of a buffer
-  std::string role, kind;
-  std::string value;  ///< of a scalar, or the fields of a struct; not empty
-  std::string fill;   ///< as TOML; empty: that of the type
-  // Where these come from: "guess: ...", "fill in: ...".
-  std::string shape_comment, role_comment, value_comment, fill_comment;
-};
-
-struct DraftStep {
-  std::string entry;
-  Texts grid, block, args;
-  std::string grid_comment, block_comment;
-  std::string shared;  ///< empty: none
-};
-
-struct DraftModel {
-  std::string kernel;
-  std::vector<DraftStep> steps;
-  std::vector<DraftSize> sizes;
-  std::vector<DraftParameter> parameters;
-  Texts constraints;
-  std::vector<DraftArgument> arguments;
-  Texts notes;  ///< remarks that belong to no other entry
-};
-
-/// A draft in the making: one kernel after the other.
-struct Work {
-  const DraftRequest& request;
-  const SourceNames& names;
-  const TypeNames& source_types;
-  SpecExpressions source_expressions{names.expressions};
-  DraftModel model{};
-  std::set<std::string> taken{};  ///< names of the spec
-  // Of the kernel at hand.
-  const KernelFunction* kernel = nullptr;
-  TypeNames types = source_types;
-  SpecExpressions expressions = source_expressions;
-  BodyUse use{};
-  Named sizes{};  ///< an integer argument, and its name in the spec
-};
-
 bool is_like(const std::string& name, const char* pattern) { return RE2::PartialMatch(name, pattern); }
 
 bool is_integer(DType type) { return is_like(to_string(type), "^[iu][0-9]"); }
-
-/// Integers that may be an extent of an argument.
-bool may_be_size(const FunctionArgument& argument, const TypeNames& types) {
-  const auto type = types.element_type(argument.type);
-  return argument.pointers == 0 && type && is_integer(type->type) && size_of(type->type) >= 4 && type->lanes == 1 &&
-         !argument.name.empty() && !types.is_enum(argument.type) && !is_like(argument.type, "Object_t");
-}
-
-/// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
-bool is_tensor_map(const FunctionArgument& argument) {
-  return argument.pointers == 0 && !argument.is_reference &&
-         is_like(argument.type, "(?:^|[: ])(?:CUtensorMap|TensorMap)$");
-}
 
 std::string product(const Texts& factors) {
   Texts terms;
@@ -116,7 +38,6 @@ const std::string* given(const Named& named, const std::string& name) {
   return found == named.end() ? nullptr : &found->second;
 }
 
-/// A name that neither the source nor the spec has.
 std::string unused_name(Work& work, std::string name, const char* suffix, bool in_source) {
   while (work.taken.contains(name) || (in_source && work.names.words.contains(name)) ||
          !spec::reserved_meaning(name).empty() || name == "device")
@@ -136,6 +57,44 @@ void add_parameter(Work& work, DraftParameter parameter) {
 }
 
 std::string values_text(const std::vector<Value>& values) { return values.empty() ? "\"?\"" : spec::toml_list(values); }
+
+void use_size(Work& work, const std::string& name, const std::string& comment) {
+  if (base::find_named(work.model.sizes, name)) return;
+  work.taken.insert(name);
+  if (const std::string* const value = given(work.request.sizes, name))
+    return void(work.model.sizes.push_back({name, *value, ""}));
+  const auto launched = work.host_names.values.find(name);
+  if (launched == work.host_names.values.end()) return void(work.model.sizes.push_back({name, "", comment}));
+  const auto& [value, line] = launched->second;
+  work.model.sizes.push_back({name, value, fmt::format("guess: from the launch on line {}", line)});
+}
+
+Tokens spec_tokens(std::string text) {
+  RE2::GlobalReplace(&text, "//", "/");  // a division, and no comment
+  return tokens_of(text);
+}
+
+void use_sizes_in(Work& work, const Texts& extents) {
+  for (const std::string& extent : extents)
+    for (const Token& token : spec_tokens(extent))
+      if (std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.second); }))
+        use_size(work, token.text, "guess: any value");
+}
+
+namespace {
+
+/// Integers that may be an extent of an argument.
+bool may_be_size(const FunctionArgument& argument, const TypeNames& types) {
+  const auto type = types.element_type(argument.type);
+  return argument.pointers == 0 && type && is_integer(type->type) && size_of(type->type) >= 4 && type->lanes == 1 &&
+         !argument.name.empty() && !types.is_enum(argument.type) && !is_like(argument.type, "Object_t");
+}
+
+/// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
+bool is_tensor_map(const FunctionArgument& argument) {
+  return argument.pointers == 0 && !argument.is_reference &&
+         is_like(argument.type, "(?:^|[: ])(?:CUtensorMap|TensorMap)$");
+}
 
 void add_macros(Work& work) {
   for (const OpenMacro& macro : work.names.macros) {
@@ -166,21 +125,28 @@ void add_macros(Work& work) {
 }
 
 /// A type belongs to the problem: a search over types would answer with the shortest one.
-std::string type_parameter(Work& work, const TemplateParameter& parameter) {
-  const std::string type = work.types.element_type(parameter.default_value) ? parameter.default_value : "float";
+std::string type_parameter(Work& work, const TemplateParameter& parameter, const std::string& launched) {
+  const bool is_launched = work.types.element_type(launched).has_value();
+  const std::string type = is_launched                                        ? launched
+                           : work.types.element_type(parameter.default_value) ? parameter.default_value
+                                                                              : "float";
   work.types.set(parameter.name, type);
-  const std::string name = unused_name(work, parameter.name.empty() ? "TYPE" : parameter.name, "_TYPE", false);
-  work.model.sizes.push_back(
-      {name, "\"" + type + "\"", "guess: a type of the entry; where it changes, the dtype of arguments changes"});
+  const std::string own = parameter.name.empty() ? "TYPE" : parameter.name;
+  if (const DraftSize* const known = base::find_named(work.model.sizes, own);
+      known && known->value == "\"" + type + "\"")
+    return "{" + own + "}";
+  const std::string name = unused_name(work, own, "_TYPE", false);
+  work.model.sizes.push_back({name, "\"" + type + "\"",
+                              is_launched
+                                  ? fmt::format("guess: a type of the entry, as on line {}", work.launch->line)
+                                  : "guess: a type of the entry; where it changes, the dtype of arguments changes"});
   return "{" + name + "}";
 }
 
 /// Whether the kernel's shared memory, registers or launch are made of the name: it divides the work, and does not
 /// change what is computed.
 bool divides_work(const KernelFunction& kernel, const std::string& name) {
-  const auto has = [&](const Tokens& tokens) {
-    return std::any_of(tokens.begin(), tokens.end(), [&](const Token& each) { return each.is(name); });
-  };
+  const auto has = [&](const Tokens& tokens) { return mentions(tokens, name); };
   if (std::any_of(kernel.launch_bounds.begin(), kernel.launch_bounds.end(), has)) return true;
   const Tokens& body = kernel.body;
   for (std::size_t i = 1; i + 1 < body.size(); ++i) {
@@ -194,8 +160,9 @@ bool divides_work(const KernelFunction& kernel, const std::string& name) {
   return false;
 }
 
-std::string value_parameter(Work& work, const TemplateParameter& parameter) {
-  const auto value = integer_of(parameter.default_value);
+std::string value_parameter(Work& work, const TemplateParameter& parameter, const std::string& launched) {
+  const auto at_launch = integer_of(launched);
+  const auto value = at_launch ? at_launch : integer_of(parameter.default_value);
   const bool flag = parameter.type == "bool";
   // The spec may use the same name where nothing defines it as a macro.
   const bool plain = !parameter.name.empty() && spec::reserved_meaning(parameter.name).empty() &&
@@ -205,9 +172,10 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter) {
   const bool number = flag || parameter.type == "auto" || work.types.element_type(parameter.type);
   if (flag || value || !number || given(work.request.parameters, name) || divides_work(*work.kernel, parameter.name)) {
     add_parameter(work, {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
-                         value  ? fmt::format("{} by default", *value)
-                         : flag ? ""
-                                : "fill in: values to try",
+                         at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
+                         : value   ? fmt::format("{} by default", *value)
+                         : flag    ? ""
+                                   : "fill in: values to try",
                          false});
     if (DraftParameter* own = base::find_named(work.model.parameters, name)) own->compile_time = false;
   } else if (!base::find_named(work.model.sizes, name)) {
@@ -225,10 +193,16 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter) {
 void add_entry(Work& work, DraftStep& step) {
   Texts words;
   bool complete = true;
-  for (const TemplateParameter& parameter : work.kernel->templates) {
+  for (std::size_t i = 0; i < work.kernel->templates.size(); ++i) {
+    const TemplateParameter& parameter = work.kernel->templates[i];
     complete = complete && !parameter.is_pack && parameter.type.find("template") == std::string::npos;
-    if (complete)
-      words.push_back(parameter.is_type() ? type_parameter(work, parameter) : value_parameter(work, parameter));
+    if (!complete) break;
+    const bool is_launched = work.launch && i < work.launch->templates.size();
+    const std::string type = is_launched && parameter.is_type() ? text_of(work.launch->templates[i]) : "";
+    words.push_back(parameter.is_type()
+                        ? type_parameter(work, parameter, type)
+                        : value_parameter(work, parameter,
+                                          is_launched ? host_text(work, work.launch->templates[i]).value_or("") : ""));
   }
   step.entry = work.kernel->qualified;
   if (!words.empty()) step.entry += fmt::format("<{}>", fmt::join(words, ", "));
@@ -251,19 +225,29 @@ void add_entry(Work& work, DraftStep& step) {
                       : "Pass a pointer to numbers, or a value"));
 }
 
-/// A size becomes part of the problem where an extent has it.
-void use_size(Work& work, const std::string& name, const std::string& comment) {
-  if (base::find_named(work.model.sizes, name)) return;
-  const std::string* const value = given(work.request.sizes, name);
-  work.model.sizes.push_back({name, value ? *value : "", value ? "" : comment});
-  work.taken.insert(name);
-}
-
-void use_sizes_in(Work& work, const Texts& extents) {
-  for (const std::string& extent : extents)
-    for (const Token& token : tokens_of(extent))
-      if (std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.second); }))
-        use_size(work, token.text, "guess: any value");
+/// The text that stands for an integer argument: its name, as the source has it, unless the launch passes what has
+/// another one; nullopt: it changes in the loop.
+std::optional<std::string> size_name(Work& work, std::size_t argument) {
+  std::string name = work.kernel->arguments[argument].name;
+  while (!spec::reserved_meaning(name).empty() || base::find_named(work.model.parameters, name)) name += "_";
+  const Tokens passed = passed_to(work, argument);
+  const auto text = host_text(work, passed);
+  if (!text) return name;
+  if (has_index(work, *text)) return std::nullopt;
+  const std::string word = passed.size() == 1 && passed.front().is_word() ? passed.front().text : "";
+  const bool is_number = integer_of(*text).has_value();
+  if (!is_number && (*text != word || work.host_names.sizes.contains(word))) return *text;
+  // Its own size. Launches that pass the same share it.
+  const std::string owner = word.empty() ? *text : word;
+  while (!work.host_names.owners.try_emplace(name, owner).second && work.host_names.owners[name] != owner) name += "_";
+  if (!word.empty()) {
+    work.host_names.sizes[word] = name;
+    work.host_expressions->set(word, name);
+  }
+  constexpr std::int64_t max_value = std::int64_t{1} << 24;  // a draft must not ask for all memory
+  if (is_number && integer_of(*text) > 0 && integer_of(*text) <= max_value)
+    work.host_names.values.try_emplace(name, *text, work.launch->line);
+  return name;
 }
 
 /// Refuses arguments that a spec cannot have, names the sizes, and reads the body.
@@ -273,19 +257,26 @@ void add_sizes(Work& work) {
                 fmt::format("{}:{}: {} takes no arguments, and a spec needs one: its inputs and outputs are arguments",
                             work.request.source_path, work.kernel->line, work.kernel->name));
   std::set<std::string> fixed, pointers;
-  for (const FunctionArgument& argument : work.kernel->arguments) {
+  Named words;  // of expressions
+  for (std::size_t i = 0; i < work.kernel->arguments.size(); ++i) {
+    const FunctionArgument& argument = work.kernel->arguments[i];
     if (is_tensor_map(argument)) continue;
     if (argument.pointers > 2 || argument.is_reference || (argument.pointers == 1 && argument.type == "void") ||
         is_like(argument.type, "(?:Texture|Surface)Object_t$|^texture|^surface"))
       refuse(work, argument);
     if (argument.pointers == 1) pointers.insert(argument.name);
     if (!may_be_size(argument, work.types)) continue;
-    std::string name = argument.name;  // as the source has it
-    while (!spec::reserved_meaning(name).empty() || base::find_named(work.model.parameters, name)) name += "_";
-    work.sizes.emplace_back(argument.name, name);
-    work.expressions.set(argument.name, name);
-    fixed.insert(name);
+    const auto name = size_name(work, i);
+    if (!name) continue;
+    work.sizes.emplace_back(argument.name, *name);
+    work.expressions.set(argument.name, *name);
+    // An expression of other sizes limits an index, too.
+    if (has_parameter(work, *name)) continue;
+    for (const Token& token : spec_tokens(*name))
+      if (token.is_word() && fixed.insert(token.text).second && !token.is(*name))
+        words.emplace_back(token.text, token.text);
   }
+  work.sizes.insert(work.sizes.end(), words.begin(), words.end());
   // Template arguments of the problem limit indices as arguments do.
   for (const TemplateParameter& parameter : work.kernel->templates)
     if (base::find_named(work.model.sizes, parameter.name) && !parameter.is_type()) fixed.insert(parameter.name);
@@ -296,143 +287,62 @@ void add_sizes(Work& work) {
       work.use.indices->set(std::string("blockIdx.") + axis_names[i], {work.request.grid[i]});
 }
 
-/// The first argument of __launch_bounds__, as one factor for each axis; empty: unknown.
-Texts launch_bounds(const Work& work, std::size_t axes) {
-  if (work.kernel->launch_bounds.empty()) return {};
-  const auto whole = work.expressions.text_of(work.kernel->launch_bounds.front());
-  if (!whole || integer_of(*whole)) return {};
-  if (axes == 1) return {*whole};
-  Texts factors = base::split(*whole, '*');
-  for (std::string& factor : factors)
-    if (!RE2::FullMatch(factor, " *(\\w+) *", &factor)) return {};
-  return factors.size() == axes ? factors : Texts();
-}
-
-/// The text that all of these have in the spec.
-std::optional<std::string> common_text(const Work& work, const std::vector<Tokens>& expressions) {
-  std::optional<std::string> common;
-  for (const Tokens& expression : expressions) {
-    const auto text = work.expressions.text_of(expression);
-    if (!text || (common && *common != *text)) return std::nullopt;
-    common = text;
-  }
-  return common;
-}
-
-/// The threads along an axis: the stride of loops over threads, else what multiplies blockIdx before threadIdx is
-/// added, unless that is a tile of several elements for each thread; a parameter where the kernel asks for blockDim;
-/// else "?".
-std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
-  const AxisUse& axis = work.use.axes[i];
-  const auto threads = common_text(work, axis.strides.empty() ? axis.threads : axis.strides);
-  const auto is_word = [](const Token& token) { return token.is_word(); };
-  const auto is_size = [&](const Token& token) { return given(work.sizes, token.text) != nullptr; };
-  const Tokens words = threads ? tokens_of(*threads) : Tokens();
-  if (threads && std::none_of(words.begin(), words.end(), is_size) &&
-      std::count_if(words.begin(), words.end(), is_word) <= (axis.strides.empty() ? 1 : 3))
-    return *threads;
-  if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
-  const std::string name =
-      unused_name(work, axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS", "_PER_BLOCK", true);
-  add_parameter(work, {name, "\"?\"", false, "", false});
-  return name;
-}
-
-void add_block(Work& work, DraftStep& step) {
-  std::size_t axes = 0;
-  for (std::size_t i = 0; i < 3; ++i)
-    if (work.use.axes[i].thread || work.use.axes[i].block_size) axes = i + 1;
-  if (axes == 0 && (!work.kernel->launch_bounds.empty() || work.names.words.contains("threadIdx"))) {
-    axes = 1;  // functions that the kernel calls ask for the thread
-    work.use.axes[0].thread = true;
-  }
-  step.block.assign(std::max<std::size_t>(axes, 1), "1");
-  const Texts bounds = launch_bounds(work, axes);
-  const bool given = !work.request.block.empty();
-  if (given) step.block = work.request.block;
-  for (std::size_t i = 0; i < axes && !given; ++i)
-    if (work.use.axes[i].thread || work.use.axes[i].block_size)
-      step.block[i] = i < bounds.size() ? bounds[i] : block_extent(work, i, axes);
-  for (const std::string& extent : step.block)
-    if (DraftParameter* const own = base::find_named(work.model.parameters, extent); own && own->values == "\"?\"") {
-      own->values = axes > 1 ? "[8, 16, 32]" : "[64, 128, 256]";
-      own->comment = "guess: threads of a block";
+/// What a launch passes for a number; false: it does not show one.
+bool take_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument& drafted) {
+  const FunctionArgument& argument = work.kernel->arguments[number];
+  const Tokens passed = passed_to(work, number);
+  const auto text = host_text(work, passed);
+  if (passed.empty()) return false;
+  const std::string from = fmt::format("from the launch on line {}", work.launch->line);
+  const auto type = work.types.element_type(argument.type);
+  drafted.passed = "=" + text_of(passed);
+  drafted.value_comment = "guess: " + from;
+  if (type && is_integer(type->type) && text) {
+    const Tokens words = spec_tokens(*text);
+    if (has_index(work, *text)) {
+      step.with += fmt::format("{}{} = {}", step.with.empty() ? "" : ", ", argument.name, spec::toml_string(*text));
+      drafted.passed = "with";
+      drafted.value = "0";
+      drafted.value_comment = "each round has its own";
+      return true;
     }
-  // A loop over more rows than the block has threads: for (j = 0; j < TILE; j += ROWS)
-  for (const std::string& stride : work.use.strides) {
-    const auto text = work.expressions.text_of(tokens_of(stride));
-    if (!given && axes > 1 && bounds.empty() && text &&
-        std::find(step.block.begin(), step.block.end(), *text) == step.block.end())
-      step.block.assign(axes, "?");
-  }
-  for (std::size_t i = 0; i < std::min<std::size_t>(axes, step.block.size()); ++i)
-    if (step.block[i] != "?") work.expressions.set(std::string("blockDim.") + axis_names[i], step.block[i]);
-  const bool open = std::find(step.block.begin(), step.block.end(), "?") != step.block.end();
-  if (axes > 0 && !given)
-    step.block_comment = open             ? "fill in: threads along x, y, z"
-                         : bounds.empty() ? "guess: from the index"
-                                          : "guess: from the launch bounds";
-  const std::string threads = product(step.block);
-  if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !integer_of(threads))
-    work.model.constraints.push_back((threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
-}
-
-/// Blocks along an axis: the size that limits its index by what a block covers of it; else "?".
-std::string grid_extent(Work& work, std::size_t i) {
-  const AxisUse& axis = work.use.axes[i];
-  Texts factors;
-  for (const Tokens& factor : axis.tile) {
-    // blockIdx.x * n begins a row.
-    const bool is_row = std::any_of(factor.begin(), factor.end(), [&](const Token& token) {
-      return std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.first); });
+    const bool is_known = std::all_of(words.begin(), words.end(), [&](const Token& each) {
+      return !each.is_word() || RE2::FullMatch(each.text, "min|max|ceildiv") ||
+             base::find_named(work.model.sizes, each.text) || is_parameter(work, each.text);
     });
-    const auto text = work.expressions.text_of(factor);
-    if (!text || (is_row && !axis.limits.empty())) return "?";
-    if (!is_row) factors.push_back(*text);
+    drafted.value = integer_of(*text) ? *text : is_known ? spec::toml_string(*text) : "\"?\"";
+    if (!is_known)
+      drafted.value_comment = fmt::format("fill in: line {} passes {}", work.launch->line, text_of(passed));
+    return true;
   }
-  if (axis.limits.empty() && factors.empty()) {
-    std::string name = std::string("GRID_") + axis_capitals[i];
-    if (!given(work.request.sizes, name)) name = unused_name(work, name, "_SIZE", false);
-    use_size(work, name, std::string("guess: any number of blocks along ") + axis_names[i]);
-    work.use.indices->set(std::string("blockIdx.") + axis_names[i], {name});
-    return name;
-  }
-  if (axis.limits.size() != 1) return "?";
-  const std::string limit = product(axis.limits.front());
-  return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
+  // A literal, or a variable with one.
+  Tokens literal = passed;
+  if (const auto made = work.host_definitions.find(literal.front().text);
+      literal.size() == 1 && made != work.host_definitions.end())
+    literal = made->second;
+  std::string value;
+  if (!type || !RE2::FullMatch(text_of(literal), "(-?[0-9]+\\.?[0-9]*(?:[eE]-?[0-9]+)?|true|false)[fF]?", &value))
+    return false;
+  if (value.ends_with('.')) value += "0";
+  const bool is_flag = type->type == DType::boolean;
+  drafted.value = is_flag ? spec::toml_string(value == "true" || value == "1" ? "true" : "false") : value;
+  return is_flag || value.find('e') == std::string::npos;
 }
 
-void add_grid(Work& work, DraftStep& step) {
-  std::size_t axes = 1;
-  for (std::size_t i = 0; i < 3; ++i)
-    if (work.use.axes[i].block) axes = i + 1;
-  for (std::size_t i = 0; work.request.grid.empty() && i < axes; ++i)
-    step.grid.push_back(work.use.axes[i].block ? grid_extent(work, i) : "1");
-  use_sizes_in(work, step.grid);
-  if (!work.request.grid.empty()) {
-    step.grid = work.request.grid;
-    return;
-  }
-  const bool open = std::find(step.grid.begin(), step.grid.end(), "?") != step.grid.end();
-  step.grid_comment = open                                 ? "fill in: blocks along x, y, z, as in ceildiv(n, TILE)"
-                      : work.use.axes[0].block || axes > 1 ? "guess: from the limits of what blockIdx counts"
-                                                           : "";
-}
-
-void add_scalar(Work& work, const FunctionArgument& argument, const std::optional<ElementType>& type,
-                DraftArgument& drafted) {
+void add_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument& drafted) {
+  const FunctionArgument& argument = work.kernel->arguments[number];
+  const auto type = work.types.element_type(argument.type);
   drafted.kind = "scalar";
   const std::string* const size = given(work.sizes, argument.name);
   const std::string name = size ? *size : argument.name;
   if (given(work.request.sizes, name)) use_size(work, name, "");
   if (base::find_named(work.model.sizes, name)) {
     drafted.value = spec::toml_string(name);
-  } else if (type && (type->type == DType::boolean || !is_integer(type->type))) {
-    drafted.value = type->type == DType::boolean ? "\"false\"" : "1.0";
-    drafted.value_comment = "guess: any value";
-  } else {
-    drafted.value = "\"?\"";
-    drafted.value_comment = "fill in: no index shows what " + argument.name + " is";
+    drafted.passed = "=" + name;
+  } else if (!take_scalar(work, step, number, drafted)) {
+    const bool is_number = type && (type->type == DType::boolean || !is_integer(type->type));
+    drafted.value = !is_number ? "\"?\"" : type->type == DType::boolean ? "\"false\"" : "1.0";
+    drafted.value_comment = is_number ? "guess: any value" : "fill in: no index shows what " + argument.name + " is";
   }
 }
 
@@ -492,8 +402,8 @@ void add_value(const Work& work, const FunctionArgument& argument, const std::op
   }
 }
 
-void add_buffer(Work& work, const FunctionArgument& argument, const std::optional<ElementType>& type,
-                DraftArgument& drafted) {
+void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>& type, DraftArgument& drafted) {
+  const FunctionArgument& argument = work.kernel->arguments[number];
   const PointerUse& use = work.use.pointers[argument.name];
   const auto asked = work.request.shapes.find(argument.name);
   const auto proven = proven_shape(work, use);
@@ -503,6 +413,15 @@ void add_buffer(Work& work, const FunctionArgument& argument, const std::optiona
         use.indices.empty() ? "" : fmt::format("{}[{}]", argument.name, text_of(use.indices.front().second));
     use_sizes_in(work, drafted.shape);
     drafted.shape_comment = proven ? "guess: from " + index.substr(0, 60) : "fill in: its indices show no extent";
+    std::string allocation;
+    const auto allocated = !proven && type ? allocated_shape(work, number, *type, allocation) : std::nullopt;
+    if (allocated) {
+      drafted.shape = *allocated;
+      drafted.follows_config = has_parameter(work, product(*allocated));
+      for (const std::string& extent : *allocated) use_host_names(work, extent, "guess: any value; " + allocation);
+      if (type->lanes > 1) drafted.shape.back() = "(" + drafted.shape.back() + ")";
+    }
+    if (!allocation.empty() && !proven) drafted.shape_comment = (allocated ? "guess: " : "fill in: ") + allocation;
     if (type && type->lanes > 1) drafted.shape.push_back(std::to_string(type->lanes));
     if (!type && !work.types.is_open(argument.type)) {
       drafted.shape.emplace_back("?");
@@ -516,13 +435,27 @@ void add_buffer(Work& work, const FunctionArgument& argument, const std::optiona
                            : drafted.role == "inout" && !use.read ? "guess: a part of it may keep its contents"
                            : drafted.role == "inout"              ? "guess: it is read and written"
                                                                   : "guess: it is only written";
+  drafted.passed = pointer_text(passed_to(work, number));
+  drafted.is_passed_on = use.written && !use.read && !use.passed;
+  if (drafted.role == "inout" && !drafted.passed.empty())
+    for (const MemoryUse& memory : work.host_code.memory_of(drafted.passed, *work.launch))
+      if (memory.kind == MemoryUse::Kind::zeroed && memory.at < work.launch->at) {
+        drafted.fill = "\"zero\"";
+        drafted.fill_comment = fmt::format("guess: line {} clears it", memory.line);
+      }
 }
 
 /// What holds an index of another argument is filled with indices of it.
-void add_fills(Work& work) {
-  for (const auto& [name, use] : work.use.pointers)
+void add_fills(Work& work, const DraftStep& step) {
+  const auto in_spec = [&](const std::string& argument) {
+    const auto& all = work.kernel->arguments;
+    const auto at = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == argument; });
+    return step.args[static_cast<std::size_t>(at - all.begin())];
+  };
+  for (const auto& [pointer, use] : work.use.pointers)
     for (const std::string& source : use.data) {
-      DraftArgument* const index = base::find_named(work.model.arguments, source);
+      const std::string name = in_spec(pointer);
+      DraftArgument* const index = base::find_named(work.model.arguments, in_spec(source));
       if (!index || index->role != "in" || !index->fill.empty()) continue;
       if (use.indexed_by.contains(source) && is_like(index->dtype, "^[iu](?:32|64)"))
         index->fill = fmt::format("{{ integers = [0, {}] }}", spec::toml_string(name));
@@ -537,21 +470,52 @@ void add_fills(Work& work) {
 /// An argument of the same name, type and kind is the same in all kernels: what one reads and another writes is both.
 void add_argument(Work& work, DraftStep& step, DraftArgument drafted) {
   if (drafted.name.empty()) drafted.name = fmt::format("argument_{}", work.model.arguments.size() + 1);
+  // What the same variable of host code is passed for is one argument.
+  const auto same = std::find_if(work.model.arguments.begin(), work.model.arguments.end(), [&](const auto& each) {
+    return !drafted.passed.empty() && each.passed == drafted.passed && each.kind == drafted.kind &&
+           each.dtype == drafted.dtype && drafted.passed != "with";
+  });
+  if (same != work.model.arguments.end()) drafted.name = same->name;
   // The names serve only the spec, whose expressions have words such as `in`.
   for (;; drafted.name += "_") {
     if (!spec::identifier_complaint(drafted.name).empty()) continue;
     DraftArgument* const known = base::find_named(work.model.arguments, drafted.name);
-    if (known && (known->dtype != drafted.dtype || known->kind != drafted.kind ||
-                  std::find(step.args.begin(), step.args.end(), drafted.name) != step.args.end()))
-      continue;
+    const bool differs =
+        known && (known->dtype != drafted.dtype || known->kind != drafted.kind ||
+                  (!known->passed.empty() && !drafted.passed.empty() && known->passed != drafted.passed));
+    if (differs || std::find(step.args.begin(), step.args.end(), drafted.name) != step.args.end()) continue;
     step.args.push_back(drafted.name);
     if (!known) return work.model.arguments.push_back(std::move(drafted));
+    known->reads_later = known->reads_later || (drafted.role != "out" && known->is_passed_on);
     if (known->role == "in" && drafted.role != "in") known->role = "inout";
     if (known->shape.size() == 1 && known->shape.front() == "?") {
       known->shape = drafted.shape;
       known->shape_comment = drafted.shape_comment;
     }
     return;
+  }
+}
+
+/// Scratch is what one kernel writes and a later one reads, if the host copies others back and not it.
+void add_scratch(Work& work) {
+  if (!work.launch) return;
+  for (DraftArgument& each : work.model.arguments) {
+    const auto memory = work.host_code.memory_of(each.passed, *work.launch);
+    const auto is_used = [&](MemoryUse::Kind kind) {
+      return std::any_of(memory.begin(), memory.end(), [&](const MemoryUse& use) { return use.kind == kind; });
+    };
+    if (work.in_steps && each.is_passed_on && each.reads_later && work.host_code.copies_back(*work.launch) &&
+        !memory.empty() && !is_used(MemoryUse::Kind::to_host) && !is_used(MemoryUse::Kind::to_device)) {
+      each.role = "scratch";
+      each.role_comment =
+          fmt::format("guess: one kernel writes it, a later one reads it; line {}", memory.front().line);
+      each.fill.clear();
+      for (DraftArgument& other : work.model.arguments)
+        if (other.fill.find("\"" + each.name + "\"") != std::string::npos) other.fill.clear();
+    } else if (each.follows_config) {
+      each.shape_comment = "fill in: a size that no parameter changes, in place of " + product(each.shape);
+      each.shape = {"?"};
+    }
   }
 }
 
@@ -572,10 +536,10 @@ void add_arguments(Work& work, DraftStep& step) {
       else if (argument.pointers == 2 || (argument.pointers == 0 && (type ? type->lanes > 1 : !open)))
         scalars ? add_value(work, argument, type, own) : void();
       else if (scalars == (argument.pointers == 0))
-        scalars ? add_scalar(work, argument, type, own) : add_buffer(work, argument, type, own);
+        scalars ? add_scalar(work, step, i, own) : add_buffer(work, i, type, own);
     }
   for (DraftArgument& each : drafted) add_argument(work, step, std::move(each));
-  add_fills(work);
+  add_fills(work, step);
 }
 
 /// Without a name; nullopt: its type or its extents are not those of a spec.
@@ -599,10 +563,7 @@ std::optional<DraftArgument> drafted_constant(const Work& work, const ConstantVa
 
 void add_constants(Work& work) {
   for (const ConstantVariable& variable : work.names.constants) {
-    if (base::find_named(work.model.arguments, variable.name) ||
-        std::none_of(work.kernel->body.begin(), work.kernel->body.end(),
-                     [&](const Token& each) { return each.is(variable.name); }))
-      continue;
+    if (base::find_named(work.model.arguments, variable.name) || !mentions(work.kernel->body, variable.name)) continue;
     if (std::optional<DraftArgument> constant = drafted_constant(work, variable)) {
       constant->name = variable.name;
       work.model.arguments.push_back(std::move(*constant));
@@ -614,23 +575,20 @@ void add_constants(Work& work) {
   }
 }
 
-void add_kernel(Work& work, const KernelFunction& kernel) {
-  work.kernel = &kernel;
+void add_kernel(Work& work, const ChosenKernel& chosen) {
+  work.kernel = chosen.kernel;
+  work.launch = chosen.launch;
   work.types = work.source_types;
   work.expressions = work.source_expressions;
   work.sizes.clear();
   DraftStep step;
+  add_launch(work, step);
   add_entry(work, step);
   add_sizes(work);
   add_block(work, step);
   add_grid(work, step);
   add_arguments(work, step);
-  if (!work.use.shared_type.empty()) {
-    const auto type = work.types.element_type(work.use.shared_type);
-    const std::string bytes = type ? std::to_string(size_of(type->type) * static_cast<std::size_t>(type->lanes)) : "?";
-    const bool open = bytes == "?" || product(step.block).find('?') != std::string::npos;
-    step.shared = open ? "?" : product({product(step.block), bytes});
-  }
+  add_shared(work, step);
   work.model.steps.push_back(std::move(step));
 }
 
@@ -652,20 +610,21 @@ void give_values(DraftModel& model) {
 
 void use_given(Work& work, const Texts& expressions) {
   for (const std::string& expression : expressions)
-    for (const Token& token : tokens_of(expression))
+    for (const Token& token : spec_tokens(expression))
       if (given(work.request.sizes, token.text)) use_size(work, token.text, "");
 }
 
-DraftModel drafted_model(Work work, const std::vector<const KernelFunction*>& kernels) {
-  work.model.kernel = kernels.front()->name.substr(0, 100);
+DraftModel drafted_model(Work work, const std::vector<ChosenKernel>& kernels) {
+  work.model.kernel = kernels.front().kernel->name.substr(0, 100);
   RE2::GlobalReplace(&work.model.kernel, "[^A-Za-z0-9]", "_");
   for (const auto& [name, value] : work.request.sizes) work.taken.insert(name);
   add_macros(work);
-  for (const KernelFunction* const kernel : kernels) add_kernel(work, *kernel);
-  for (const KernelFunction* const kernel : kernels) {
-    work.kernel = kernel;
+  for (const ChosenKernel& kernel : kernels) add_kernel(work, kernel);
+  for (const ChosenKernel& kernel : kernels) {
+    work.kernel = kernel.kernel;
     add_constants(work);
   }
+  add_scratch(work);
   // Names that only the user's own expressions have.
   for (const std::vector<std::string>* texts : {&work.request.grid, &work.request.block, &work.request.constraints})
     use_given(work, *texts);
@@ -680,115 +639,6 @@ DraftModel drafted_model(Work work, const std::vector<const KernelFunction*>& ke
   return std::move(work.model);
 }
 
-std::string list_text(const Texts& texts) {
-  Texts quoted;
-  for (const std::string& text : texts) quoted.push_back(spec::toml_string(text));
-  return fmt::format("[{}]", fmt::join(quoted, ", "));
-}
-
-/// Lines of the spec. Those with a "?", and those with a guess, are listed as well.
-class DraftWriter {
- public:
-  DraftWriter(const DraftModel& model, const DraftRequest& request, Draft& draft)
-      : model_(model), request_(request), draft_(draft) {}
-
-  void run() {
-    draft_.text = fmt::format("[kernel]\nname = {}\nsource = {}\n", spec::toml_string(model_.kernel),
-                              spec::toml_string(request_.source_path));
-    if (model_.steps.size() == 1) line("entry = " + spec::toml_string(model_.steps.front().entry));
-    for (const std::string& note : model_.notes) line("# " + note);
-    if (!model_.sizes.empty()) line("\n[problem]");
-    for (const DraftSize& size : model_.sizes) line(size.name + " = " + size.value, size.comment);
-    if (!model_.constraints.empty()) line("\n[space]\nconstraints = " + list_text(model_.constraints));
-    line("\n[space.params]");
-    for (const DraftParameter& each : model_.parameters) parameter(each);
-    for (const DraftStep& each : model_.steps) step(each);
-    for (const DraftArgument& each : model_.arguments) argument(each);
-    validate();
-  }
-
- private:
-  void line(const std::string& text, const std::string& comment = {}) {
-    draft_.text += text + (comment.empty() ? "" : "  # " + comment) + "\n";
-    const bool blank = text.find("\"?\"") != std::string::npos && !text.starts_with('#');
-    if (!blank && !comment.starts_with("guess") && !text.starts_with("# guess")) return;
-    (blank ? draft_.blanks : draft_.guesses)
-        .push_back({argument_, text, comment, base::split_lines(draft_.text).size()});
-  }
-
-  void parameter(const DraftParameter& each) {
-    const bool table = each.values.starts_with('{');
-    line((each.commented_out ? "# " : "") + each.name + " = " +
-             (each.compile_time ? each.values
-              : table           ? each.values.substr(0, each.values.rfind('}')) + ", compile_time = false }"
-                                : fmt::format("{{ values = {}, compile_time = false }}", each.values)),
-         each.comment);
-  }
-
-  void step(const DraftStep& each) {
-    const bool single = model_.steps.size() == 1;
-    line(single ? "\n[launch]" : "\n[[steps]]\nentry = " + spec::toml_string(each.entry));
-    line("grid = " + list_text(each.grid), each.grid_comment);
-    line("block = " + list_text(each.block), each.block_comment);
-    if (!each.shared.empty())
-      line("shared = " + spec::toml_string(each.shared),
-           each.shared == "?" ? "fill in: bytes" : "guess: an element for each thread");
-    if (!single) line("args = " + list_text(each.args));
-  }
-
-  void argument(const DraftArgument& each) {
-    line("\n[[args]]\nname = " + spec::toml_string(each.name));
-    argument_ = each.name;
-    if (!each.kind.empty()) line("kind = " + spec::toml_string(each.kind));
-    if (each.kind == "tensor_map") {
-      line("of = \"?\"", "fill in: an argument behind these; [kernel] args lists what the kernel takes");
-      line("box = [\"?\"]", "fill in: extents of what is copied");
-    } else if (each.kind == "table") {
-      line("of = [\"?\"]", each.value_comment);
-    } else if (each.kind == "struct") {
-      line("fields = [", each.value_comment);
-      for (const std::string_view field : base::split_lines(each.value)) line(std::string(field));
-      line("]");
-    } else {
-      line("dtype = " + spec::toml_string(each.dtype),
-           each.dtype == "?" ? "fill in: its type, which the source leaves open" : "");
-      if (!each.value.empty()) line("value = " + each.value, each.value_comment);
-      if (each.value.empty()) line("shape = " + list_text(each.shape), each.shape_comment);
-      if (each.value.empty() && each.role != "in") line("role = " + spec::toml_string(each.role), each.role_comment);
-      if (!each.fill.empty()) line("fill = " + each.fill, each.fill_comment);
-    }
-    argument_.clear();
-  }
-
-  /// The kernel judges itself until the user has something better.
-  void validate() {
-    Texts values;
-    bool open = model_.steps.size() > 1;
-    for (const DraftParameter& parameter : model_.parameters) {
-      std::string first;
-      open = open || (!parameter.commented_out && parameter.values == "\"?\"");
-      constexpr const char* first_value = R"((?:\[|min =)\s*("[^"]*"|[^,\]}"\s]+))";
-      if (!parameter.commented_out && RE2::PartialMatch(parameter.values, first_value, &first))
-        values.push_back(parameter.name + " = " + first);
-    }
-    if (std::none_of(model_.arguments.begin(), model_.arguments.end(),
-                     [](const DraftArgument& each) { return each.role == "out" || each.role == "inout"; }))
-      return;
-    const bool judges = !values.empty() && !open;
-    line(judges ? "\n[validate]\n# A simple kernel with the same arguments finds more mistakes:"
-                : "\n# Nothing validates the results yet. A simple kernel with the same arguments can:\n# [validate]");
-    line("# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(n, 256)\"], block = [256] }");
-    if (judges)
-      line(fmt::format("reference = {{ config = {{ {} }} }}", fmt::join(values, ", ")),
-           "guess: the kernel is right there");
-  }
-
-  const DraftModel& model_;
-  const DraftRequest& request_;
-  Draft& draft_;
-  std::string argument_;  ///< the one at hand
-};
-
 std::string list_of(const std::vector<KernelFunction>& kernels) {
   Texts names;
   for (const KernelFunction& kernel : kernels)
@@ -796,31 +646,106 @@ std::string list_of(const std::vector<KernelFunction>& kernels) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::vector<const KernelFunction*> chosen_kernels(const std::vector<KernelFunction>& kernels,
-                                                  const DraftRequest& request) {
+auto is_named(const KernelFunction& kernel) {
+  return [&](const std::string& entry) { return kernel.name == entry || kernel.qualified == entry; };
+}
+
+/// The launches of the function that launches the largest number of different kernels; empty: no function launches one.
+std::vector<ChosenKernel> launched_kernels(const std::vector<KernelFunction>& kernels, const HostCode& host,
+                                           const Texts& entries) {
+  std::map<std::size_t, std::vector<ChosenKernel>> functions;
+  std::map<std::size_t, std::set<std::string>> different;
+  for (const Launch& launch : host.launches())
+    for (const KernelFunction& kernel : kernels)
+      if (kernel.name == launch.kernel &&
+          (entries.empty() || std::any_of(entries.begin(), entries.end(), is_named(kernel)))) {
+        functions[launch.function].push_back({&kernel, &launch});
+        different[launch.function].insert(kernel.qualified);
+        break;
+      }
+  const auto largest = std::max_element(different.begin(), different.end(),
+                                        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (largest == different.end()) return {};
+  std::vector<ChosenKernel> chosen = functions[largest->first];
+  // A launch before a timing loop that has it, too, warms up.
+  const std::vector<ChosenKernel> all = chosen;
+  std::erase_if(chosen, [&](const ChosenKernel& each) {
+    return each.launch->around.empty() && std::any_of(all.begin(), all.end(), [&](const ChosenKernel& other) {
+             const auto& loops = other.launch->around;
+             return other.kernel == each.kernel && std::any_of(loops.begin(), loops.end(), is_timing) &&
+                    std::equal(other.launch->arguments.begin(), other.launch->arguments.end(),
+                               each.launch->arguments.begin(), each.launch->arguments.end(),
+                               [](const Tokens& a, const Tokens& b) { return text_of(a) == text_of(b); });
+           });
+  });
+  return chosen;
+}
+
+std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kernels, const HostCode& host,
+                                         const DraftRequest& request) {
   const auto fail = [&](const std::string& message) {
     throw Error(ErrorKind::invalid_argument, request.source_path + ": " + message);
   };
   if (kernels.empty()) fail("no __global__ function with a body was found");
-  if (request.entries.empty() && kernels.size() > 1)
-    fail(
-        fmt::format("several kernels were found: {}; --entry NAME chooses one, and --entry {},{} drafts [[steps]], "
-                    "which a configuration launches one after the other",
-                    list_of(kernels), kernels[0].qualified, kernels[1].qualified));
-  if (request.entries.empty()) return {&kernels.front()};
   Texts names;
   for (const KernelFunction& kernel : kernels) names.push_back(kernel.qualified);
-  std::vector<const KernelFunction*> chosen;
-  for (const std::string& entry : request.entries) {
-    const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const KernelFunction& kernel) {
-      return kernel.name == entry || kernel.qualified == entry;
-    });
-    if (found == kernels.end())
+  const auto kernel_of = [&](const std::string& entry) {
+    return std::find_if(kernels.begin(), kernels.end(), [&](const auto& kernel) { return is_named(kernel)(entry); });
+  };
+  for (const std::string& entry : request.entries)
+    if (kernel_of(entry) == kernels.end())
       fail(fmt::format("no kernel '{}' was found{}; it has {}", base::printable(entry, 80),
                        base::did_you_mean(entry, names), list_of(kernels)));
-    chosen.push_back(&*found);
+  std::vector<ChosenKernel> launched = launched_kernels(kernels, host, request.entries);
+  if (request.launched_steps) {
+    if (launched.empty()) fail("no function of the file launches its kernels; --entry FIRST,SECOND names the steps");
+    return launched;
+  }
+  if (request.entries.empty() && kernels.size() > 1) {
+    std::set<const KernelFunction*> different;
+    Texts lines;
+    for (const ChosenKernel& each : launched)
+      if (different.insert(each.kernel).second) lines.push_back(std::to_string(each.launch->line));
+    fail(
+        fmt::format("several kernels were found: {}; --entry NAME chooses one, and {} drafts [[steps]], "
+                    "which a configuration launches one after the other",
+                    list_of(kernels),
+                    different.size() < 2
+                        ? fmt::format("--entry {},{}", names[0], names[1])
+                        : fmt::format("--steps, as {} does on lines {},",
+                                      host.function_name(launched.front().launch->function), fmt::join(lines, ", "))));
+  }
+  std::vector<ChosenKernel> chosen;
+  for (const std::string& entry : request.entries.empty() ? Texts{names.front()} : request.entries) {
+    const KernelFunction& kernel = *kernel_of(entry);
+    const auto& all = host.launches();
+    const auto launch =
+        std::find_if(all.begin(), all.end(), [&](const Launch& each) { return each.kernel == kernel.name; });
+    chosen.push_back({&kernel, launch == all.end() ? nullptr : &*launch});
   }
   return chosen;
+}
+
+/// Puts the wrapper in the place of a kernel with functors.
+WrappedKernel wrap(const DraftRequest& request, const HostCode& host, std::vector<ChosenKernel>& chosen, Draft& draft) {
+  WrappedKernel wrapped;
+  for (ChosenKernel& each : chosen) {
+    const auto functor = functor_argument(*each.kernel);
+    const std::string place = fmt::format("{}:{}: ", request.source_path, each.kernel->line);
+    if (functor && (request.wrapper.empty() || chosen.size() > 1))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}argument '{}' of {} is a functor, which a spec cannot pass. `xtune init --wrap{}` "
+                              "writes a kernel that makes it",
+                              place, each.kernel->arguments[*functor].name, each.kernel->name,
+                              chosen.size() > 1 ? " --entry " + each.kernel->name : ""));
+    if (!functor && !request.wrapper.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}{} takes no functor or lambda: draft it without --wrap", place, each.kernel->name));
+    if (!functor) continue;
+    wrapped = wrapped_kernel(*each.kernel, each.launch, host, request.source, request.source_path);
+    draft.wrapper = wrapped.text;
+  }
+  return wrapped;
 }
 
 }  // namespace
@@ -832,11 +757,13 @@ std::vector<std::string> header_texts(const std::filesystem::path& path, const s
 }
 
 Draft draft_spec(const DraftRequest& request) {
-  const std::vector<KernelFunction> kernels = kernel_functions(tokenize(request.source).tokens);
-  const std::vector<const KernelFunction*> chosen = chosen_kernels(kernels, request);
+  const TokenizedSource whole = tokenize(request.source);
+  const std::vector<KernelFunction> kernels = kernel_functions(whole.tokens);
+  const HostCode host(whole, kernels);
+  std::vector<ChosenKernel> chosen = chosen_kernels(kernels, host, request);
   // Names that only host code uses cannot be parameters.
   build::UnitRoots roots;
-  for (const KernelFunction* kernel : chosen) roots.entries.insert(kernel->name);
+  for (const ChosenKernel& each : chosen) roots.entries.insert(each.kernel->name);
   std::map<std::string, std::string> texts;
   for (const std::string& header : request.headers) texts[std::to_string(texts.size())] = header;
   const TokenizedSource source = tokenize(build::device_unit(request.source, texts, roots).source);
@@ -849,15 +776,17 @@ Draft draft_spec(const DraftRequest& request) {
   }
   const TypeNames types(all);
   const SourceNames names = source_names(source, headers, types, kernels);
-  const DraftModel model = drafted_model({request, names, types}, chosen);
   Draft draft;
+  const WrappedKernel wrapped = wrap(request, host, chosen, draft);
+  if (!draft.wrapper.empty()) chosen = {{&wrapped.kernel, wrapped.launch ? &*wrapped.launch : nullptr}};
+  const DraftModel model = drafted_model({request, names, types, host, request.launched_steps}, chosen);
   draft.kernel = model.kernel;
   draft.entry = model.steps.front().entry;
   for (const DraftParameter& parameter : model.parameters)
     if (!parameter.commented_out) draft.parameters.push_back(parameter.name);
   for (const DraftSize& size : model.sizes) draft.sizes.push_back(size.name);
   for (const DraftArgument& argument : model.arguments) draft.arguments.push_back(argument.name);
-  DraftWriter(model, request, draft).run();
+  write_draft(model, request, draft);
   return draft;
 }
 

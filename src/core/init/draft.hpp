@@ -22,6 +22,10 @@ struct DraftRequest {
   Named sizes{};       ///< of [problem], in TOML; one with the name of an argument is its value
   std::vector<std::string> grid{}, block{}, constraints{};
   std::map<std::string, std::vector<std::string>> shapes{};  ///< by argument
+
+  std::string wrapper{};  ///< a file beside the draft that wraps a kernel with functors; empty: none
+
+  bool launched_steps = false;  ///< the steps are the launches in the source's host code, in their order
 };
 
 /// A line that the author has to look at.
@@ -35,7 +39,8 @@ struct DraftLine {
 };
 
 struct Draft {
-  std::string text{};  ///< TOML with comments
+  std::string text{};     ///< TOML with comments
+  std::string wrapper{};  ///< text of the wrapper's file; empty: none was asked for
   std::string kernel{}, entry{};
   std::vector<std::string> parameters{}, sizes{}, arguments{};  ///< their names
   std::vector<DraftLine> guesses{};

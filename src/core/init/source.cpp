@@ -49,6 +49,8 @@ Tokens without_attributes(const Tokens& tokens) {
   return rest;
 }
 
+}  // namespace
+
 FunctionArgument argument_of(const Tokens& written) {
   FunctionArgument argument;
   Tokens tokens = without_attributes(split_default(written).first);
@@ -85,6 +87,8 @@ FunctionArgument argument_of(const Tokens& written) {
   argument.type = text_of(type);
   return argument;
 }
+
+namespace {
 
 TemplateParameter template_parameter(const Tokens& written) {
   const auto [declared, default_value] = split_default(written);

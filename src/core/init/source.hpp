@@ -54,6 +54,9 @@ struct KernelFunction {
   bool only = true;                   ///< no other definition has its name
 };
 
+/// "const float* x"
+FunctionArgument argument_of(const Tokens& written);
+
 /// Definitions, in their order; of several of one name (overloads, branches of #if) the first. Declarations, explicit
 /// specialisations and instantiations are omitted.
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens);

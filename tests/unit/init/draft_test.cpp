@@ -479,3 +479,137 @@ TEST_CASE("a type that the source leaves open is asked for, and an enumeration i
   CHECK(argument(kernel, "y").find("shape = [\"n\"]") != std::string::npos);
   CHECK(argument(kernel, "mode").find("dtype = \"i32\"") != std::string::npos);
 }
+
+namespace {
+
+/// As `init --steps` drafts it.
+Drafted launched(const std::string& source, const std::string& wrapper = {}) {
+  const system::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "k.cu") << source;
+  init::DraftRequest request{source, {}, "k.cu", {}};
+  request.launched_steps = wrapper.empty();
+  request.wrapper = wrapper;
+  init::Draft draft = init::draft_spec(request);
+  if (!wrapper.empty()) std::ofstream(folder.path() / wrapper) << draft.wrapper;
+  INFO(draft.text);
+  spec::Spec spec = spec::parse_spec(filled(draft.text), "k.toml", folder.path());
+  return {std::move(draft), std::move(spec)};
+}
+
+const std::string scale_kernel =
+    "__global__ void scale(const float* in, float* out, float by, int n) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = by * in[i];\n}\n";
+
+}  // namespace
+
+TEST_CASE("a launch shows grid, block, sizes and values, each with its line") {
+  const Drafted draft =
+      drafted("#define DIV_UP(a, b) (((a) + (b) - 1) / (b))\n" + scale_kernel +
+              "void run(float* p, float* q) {\n  const int count = 1 << 12, threads = 128;\n  const float by = 2.5f;\n"
+              "  dim3 grid(DIV_UP(count, threads)), block(threads);\n  scale<<<grid, block>>>(p, q, by, count);\n}\n");
+  CHECK(has(draft, "n = 4096  # guess: from the launch on line 10"));
+  CHECK(has(draft, "grid = [\"ceildiv(n, THREADS)\"]  # guess: from the launch on line 10"));
+  CHECK(has(draft, "THREADS = { values = [64, 128, 256], compile_time = false }  # guess: threads of a block; 128"));
+  CHECK(argument(draft, "by").find("value = 2.5  # guess: from the launch on line 10") != std::string::npos);
+}
+
+TEST_CASE("forms of a grid that host code has") {
+  const auto grid = [](const std::string& code) {
+    const std::string text = drafted("static int up(int a, int b) { return (a + b - 1) / b; }\n" + scale_kernel +
+                                     "void run(float* p, float* q, int n, Sizes s) {\n  " + code + "\n}\n")
+                                 .draft.text;
+    const std::size_t at = text.find("grid = [");
+    return text.substr(at + 8, text.find(']', at) - at - 8);
+  };
+  CHECK(grid("scale<<<(n + 255) / 256, 256>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
+  CHECK(grid("scale<<<up(n, 256), 256, 0, 0>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
+  CHECK(grid("scale<<<ceil((float)n / 256), 256>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
+  CHECK(grid("int b = 64; int g = (n - 1 + b) / b; scale<<<dim3(g, 1, 1), dim3(b)>>>(p, q, 1, n);") ==
+        "\"ceildiv(n, THREADS)\"");
+  CHECK(grid("hipLaunchKernelGGL(scale, dim3(up(n, 64)), dim3(64), 0, 0, p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
+  CHECK(grid("float by = 1; void* args[] = {&p, &q, &by, &n};\n"
+             "cudaLaunchKernel((void*)scale, dim3(up(n, 64)), dim3(64), args, 0, 0);") == "\"ceildiv(n, THREADS)\"");
+  CHECK(grid("scale<<<std::min(n / 8, 64), 64>>>(p, q, 1, n);") == "\"min(n // 8, 64)\"");
+  CHECK(grid("scale<<<n / s.rows / s.columns, 64>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");  // by the index
+}
+
+TEST_CASE("what a launch has and cannot be read is a blank, which shows it") {
+  const Drafted draft = drafted(
+      "__global__ void k(float* x, int n) { x[blockIdx.x * n + threadIdx.x] += 1; }\n"
+      "void run(float* x, int n, Sizes s) { k<<<s.rows, s.columns>>>(x, n); }\n");
+  CHECK(has(draft, "grid = [\"?\"]  # fill in: blocks; line 2 has s.rows"));
+  CHECK(has(draft, "block = [\"?\"]  # fill in: line 2 has s.columns"));
+}
+
+TEST_CASE("launches of host code become steps: buffers by their variables, scratch between, loops") {
+  const Drafted draft = launched(
+      scale_kernel +
+      "__global__ void add(const float* x, float* y, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) y[i] = x[i] + 1;\n}\n"
+      "__global__ void shift(float* y, int k, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i + k < n) y[i] += y[i + k];\n}\n"
+      "int main() {\n  int n = size(), rounds = 4, b = 256;\n  float *d_in, *d_tmp, *d_out;\n"
+      "  cudaMalloc(&d_in, n * sizeof(float));\n  cudaMalloc(&d_tmp, n * sizeof(float));\n"
+      "  cudaMalloc((void**)&d_out, n * sizeof(float));\n  cudaMemcpy(d_in, h, n * 4, cudaMemcpyHostToDevice);\n"
+      "  scale<<<(n + b - 1) / b, b>>>(d_in, d_tmp, 2.0f, n);\n  add<<<(n + b - 1) / b, b>>>(d_tmp, d_out, n);\n"
+      "  for (int k = 1; k < rounds; ++k) shift<<<(n + b - 1) / b, b>>>(d_out, k, n);\n"
+      "  cudaMemcpy(h, d_out, n * 4, cudaMemcpyDeviceToHost);\n}\n");
+  REQUIRE(draft.spec.steps.size() == 3);
+  CHECK(has(draft, "args = [\"in_\", \"out\", \"by\", \"n\"]"));
+  CHECK(has(draft, "args = [\"out\", \"y\", \"n\"]"));
+  CHECK(argument(draft, "out").find("role = \"scratch\"") != std::string::npos);
+  CHECK(argument(draft, "y").find("role = \"out\"") != std::string::npos);
+  CHECK(has(draft, "repeat = { k = \"4 - 1\" }"));
+  CHECK(has(draft, "with = { k = \"k + 1\" }"));
+  CHECK(draft.draft.parameters == std::vector<std::string>{"THREADS"});
+}
+
+TEST_CASE("a timing loop is one round, and its warm-up none; the list of kernels names --steps") {
+  const std::string two = scale_kernel + "__global__ void add(float* y, int n) { y[threadIdx.x] += n; }\n";
+  const std::string main =
+      "int main() {\n  int n = size();\n  scale<<<1, 64>>>(p, q, 1.0f, n);\n"
+      "  for (int i = 0; i < repeat; i++) { scale<<<1, 64>>>(p, q, 1.0f, n); add<<<1, 64>>>(q, n); }\n}\n";
+  const Drafted draft = launched(two + main);
+  CHECK(draft.spec.steps.size() == 2);
+  CHECK(has(draft, "entry = \"scale\"  # guess: one round of the loop on line 9, which does the same repeat times"));
+  CHECK_FALSE(has(draft, "repeat ="));
+  CHECK(refused(two + main).find("--steps, as main does on lines 9, 9, drafts [[steps]]") != std::string::npos);
+  CHECK_THROWS_AS(launched(two), Error);
+}
+
+TEST_CASE("a functor needs a wrapper, which makes it as the launch does") {
+  const std::string kernel =
+      "struct Scale { float by; __device__ float operator()(float v) const { return v * by; } };\n"
+      "template <class F> __global__ void apply(F f, float* x, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = f(x[i]);\n}\n";
+  const std::string message = refused(kernel);
+  CHECK(message.find("k.cu:2: argument 'f' of apply is a functor") != std::string::npos);
+  CHECK(message.find("init --wrap") != std::string::npos);
+  const Drafted unknown = launched(kernel, "w.cu");
+  CHECK(unknown.draft.wrapper.find("auto f = Scale{};  // guess: no launch shows it") != std::string::npos);
+  CHECK(has(unknown, "source = \"w.cu\""));
+  const Drafted made = launched(
+      kernel + "void run(float* x, int n) {\n  float by = 2.0f;\n  apply<<<n / 64, 64>>>(Scale{by}, x, n);\n}\n",
+      "w.cu");
+  CHECK(has(made, "entry = \"apply_wrapped\""));
+  CHECK(argument(made, "x").find("shape = [\"n\"]") != std::string::npos);
+  const std::string& text = made.draft.wrapper;
+  CHECK(text.find("#include \"k.cu\"\n") != std::string::npos);
+  CHECK(text.find("__global__ void apply_wrapped(float*x, int n) {\n  const float by = 2.0f;\n"
+                  "  auto f = Scale{by};  // as on line 8\n  apply<decltype(f)>(f, x, n);\n}\n") != std::string::npos);
+  CHECK_THROWS_AS(launched(scale_kernel, "w.cu"), Error);
+}
+
+TEST_CASE("captures of a lambda are arguments of its wrapper") {
+  const Drafted draft = launched(
+      "template <typename F, int B> __global__ void __launch_bounds__(B) each(int n, const F f) {\n"
+      "  int i = blockIdx.x * B + threadIdx.x;\n  if (i < n) f(i);\n}\n"
+      "void run(int n) {\n  float *x, *y;\n  cudaMalloc(&x, n * sizeof(float));\n  cudaMalloc(&y, n * sizeof(float));\n"
+      "  auto body = [=] __device__ (int i) { y[i] = x[i]; };\n"
+      "  each<decltype(body), 256><<<(n + 255) / 256, 256>>>(n, body);\n}\n",
+      "w.cu");
+  CHECK(has(draft, "entry = \"each_wrapped<{B}>\""));
+  CHECK(draft.draft.wrapper.find("template <int B>\n__global__ void __launch_bounds__(B) each_wrapped(int n, float* y, "
+                                 "float* x) {\n  auto f = [=] (int i) { y[i] = x[i]; };") != std::string::npos);
+  CHECK(draft.spec.args.size() == 3);
+}

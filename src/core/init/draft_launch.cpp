@@ -1,0 +1,414 @@
+// The launch of a kernel: what host code shows of it comes before what the body's indices do.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "core/init/drafting.hpp"
+#include "core/spec/reader.hpp"
+
+namespace xtune::init {
+
+namespace {
+
+bool is_function(const std::string& word) { return RE2::FullMatch(word, "min|max|ceildiv"); }
+
+/// What stands there, for a comment.
+std::string shown(const Tokens& tokens) { return base::printable(text_of(tokens), 60); }
+std::string shown(const std::vector<Tokens>& extents) {
+  Texts texts;
+  for (const Tokens& extent : extents) texts.push_back(text_of(extent));
+  return base::printable(fmt::format("{}", fmt::join(texts, ", ")), 60);
+}
+
+std::string from_launch(const Work& work) {
+  return fmt::format("guess: from the launch on line {}", work.launch->line);
+}
+
+void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
+  const auto begin = host_text(work, loop.begin), end = host_text(work, loop.end), by = host_text(work, loop.step);
+  const bool used = std::any_of(work.launch->arguments.begin(), work.launch->arguments.end(),
+                                [&](const Tokens& each) { return mentions(each, loop.index); }) ||
+                    mentions(work.launch->shared, loop.index) ||
+                    std::any_of(work.launch->grid.begin(), work.launch->grid.end(),
+                                [&](const Tokens& each) { return mentions(each, loop.index); });
+  const std::string place = fmt::format("the loop on line {}", loop.line);
+  if (!begin || !end || !by || (!used && is_timing(loop))) {
+    step.comment = !begin || !end || !by
+                       ? fmt::format("guess: one round of {}, whose count cannot be read", place)
+                       : fmt::format("guess: one round of {}, which does the same {} times", place, shown(loop.end));
+    return;
+  }
+  if (!work.in_steps) {
+    work.host_expressions->set(loop.index, *begin);
+    step.comment = fmt::format("guess: the first round of {}", place);
+    return;
+  }
+  work.index = unused_name(work, loop.index, "_", false);
+  work.taken.erase(work.index);
+  const std::string last = loop.closed ? *end + " + 1" : *end;
+  const std::string count =
+      *begin == "0" ? last : fmt::format("{} - {}", last, is_like(*begin, " ") ? "(" + *begin + ")" : *begin);
+  use_host_names(work, count + "+" + *by, "guess: any number of rounds");
+  for (DraftSize& size : work.model.sizes)
+    if (mentions(spec_tokens(count), size.name) && (size.value.empty() || size.value.size() > 4)) size.value = "64";
+  step.repeat = fmt::format("{{ {} = {} }}", work.index,
+                            spec::toml_string(*by == "1" ? count : fmt::format("ceildiv({}, {})", count, *by)));
+  const std::string scaled = product({*by, work.index});
+  work.host_expressions->set(loop.index, *begin == "0" ? scaled : fmt::format("{} + {}", scaled, *begin));
+  step.comment = fmt::format("guess: {} repeats it", place);
+}
+
+/// The first argument of __launch_bounds__, as one factor for each axis; empty: unknown.
+Texts launch_bounds(const Work& work, std::size_t axes) {
+  if (work.kernel->launch_bounds.empty()) return {};
+  const auto whole = work.expressions.text_of(work.kernel->launch_bounds.front());
+  if (!whole || integer_of(*whole)) return {};
+  if (axes == 1) return {*whole};
+  Texts factors = base::split(*whole, '*');
+  for (std::string& factor : factors)
+    if (!RE2::FullMatch(factor, " *(\\w+) *", &factor)) return {};
+  return factors.size() == axes ? factors : Texts();
+}
+
+/// The text that all of these have in the spec.
+std::optional<std::string> common_text(const Work& work, const std::vector<Tokens>& expressions) {
+  std::optional<std::string> common;
+  for (const Tokens& expression : expressions) {
+    const auto text = work.expressions.text_of(expression);
+    if (!text || (common && *common != *text)) return std::nullopt;
+    common = text;
+  }
+  return common;
+}
+
+/// The threads along an axis: the stride of loops over threads, else what multiplies blockIdx before threadIdx is
+/// added, unless that is a tile of several elements for each thread; a parameter where the kernel asks for blockDim;
+/// else "?".
+std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
+  const AxisUse& axis = work.use.axes[i];
+  const auto threads = common_text(work, axis.strides.empty() ? axis.threads : axis.strides);
+  const auto is_word = [](const Token& token) { return token.is_word(); };
+  const auto is_size = [&](const Token& token) { return given(work.sizes, token.text) != nullptr; };
+  const Tokens words = threads ? spec_tokens(*threads) : Tokens();
+  if (threads && std::none_of(words.begin(), words.end(), is_size) &&
+      std::count_if(words.begin(), words.end(), is_word) <= (axis.strides.empty() ? 1 : 3))
+    return *threads;
+  if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
+  std::string name = axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS";
+  if (work.taken.contains(name) && !work.model.steps.empty()) name += fmt::format("_{}", work.model.steps.size() + 1);
+  name = unused_name(work, name, "_PER_BLOCK", true);
+  add_parameter(work, {name, "\"?\"", false, "", false});
+  return name;
+}
+
+/// Whether only parameters change it.
+bool is_fixed(const Work& work, const std::string& text) {
+  const Tokens words = spec_tokens(text);
+  return std::all_of(words.begin(), words.end(), [&](const Token& each) {
+    return !each.is_word() || is_function(each.text) || is_parameter(work, each.text);
+  });
+}
+
+/// The parameter that an earlier step has for the same variable of host code; empty: none.
+std::string known_extent(const Work& work, std::size_t i) {
+  if (!work.launch || i >= work.launch->block.size()) return "";
+  const auto text = host_text(work, work.launch->block[i]);
+  return text && is_parameter(work, *text) ? *text : "";
+}
+
+/// The extents of the launch's block. A parameter that stands for what is written there stays.
+void take_block(Work& work, DraftStep& step) {
+  if (!work.launch) return;
+  Texts block;
+  for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->block.size(), 3); ++i) {
+    const Tokens extent = unwrapped(work.launch->block[i]);
+    const auto text = host_text(work, extent);
+    DraftParameter* own = i < step.block.size() ? base::find_named(work.model.parameters, step.block[i]) : nullptr;
+    const auto number = text ? integer_of(*text) : std::nullopt;
+    // A name without a value, for a block that the kernel does not limit.
+    if (!own && text && extent.size() == 1 && extent.front().is_word() && *text == extent.front().text &&
+        !is_parameter(work, *text)) {
+      add_parameter(work, {*text, "\"?\"", false, "", false});
+      work.host_names.sizes[*text] = *text;
+    }
+    if (own && (extent.size() == 1 || number)) {
+      if (extent.front().is_word()) {
+        work.host_names.sizes[extent.front().text] = own->name;
+        work.host_expressions->set(extent.front().text, own->name);
+      } else if (number) {
+        work.host_names.threads[*text] = own->name;
+      }
+      if (number && (own->values == "\"?\"" || !own->compile_time)) {
+        own->values = values_text(plausible_values(number, false));
+        own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
+      }
+      block.push_back(own->name);
+    } else {
+      block.push_back(text && is_fixed(work, *text) ? *text : i < step.block.size() ? step.block[i] : "?");
+    }
+  }
+  const bool open = std::find(block.begin(), block.end(), "?") != block.end();
+  step.block_comment =
+      open ? fmt::format("fill in: line {} has {}", work.launch->line, shown(work.launch->block)) : from_launch(work);
+  step.block = std::move(block);
+}
+
+/// Blocks along an axis: the size that limits its index by what a block covers of it; else "?".
+std::string grid_extent(Work& work, std::size_t i) {
+  const AxisUse& axis = work.use.axes[i];
+  Texts factors;
+  for (const Tokens& factor : axis.tile) {
+    // blockIdx.x * n begins a row.
+    const bool is_row = std::any_of(factor.begin(), factor.end(), [&](const Token& token) {
+      return std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.first); });
+    });
+    const auto text = work.expressions.text_of(factor);
+    if (!text || (is_row && !axis.limits.empty())) return "?";
+    if (!is_row) factors.push_back(*text);
+  }
+  if (axis.limits.empty() && factors.empty()) {
+    std::string name = std::string("GRID_") + axis_capitals[i];
+    if (!given(work.request.sizes, name)) name = unused_name(work, name, "_SIZE", false);
+    use_size(work, name, std::string("guess: any number of blocks along ") + axis_names[i]);
+    work.use.indices->set(std::string("blockIdx.") + axis_names[i], {name});
+    return name;
+  }
+  if (axis.limits.size() != 1) return "?";
+  const std::string limit = product(axis.limits.front());
+  return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
+}
+
+/// The extents of the launch's grid; false: they cannot be read.
+bool take_grid(Work& work, DraftStep& step) {
+  if (!work.launch) return false;
+  Texts grid;
+  for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->grid.size(), 3); ++i) {
+    auto text = host_text(work, work.launch->grid[i]);
+    if (!text) return false;
+    for (const auto& [number, name] : work.host_names.threads)
+      RE2::GlobalReplace(&*text, fmt::format(R"((ceildiv\([^()]*, |// ){}\b)", number), "\\1" + name);
+    grid.push_back(*text);
+  }
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const bool is_new = !base::find_named(work.model.sizes, grid[i]);
+    use_host_names(work, grid[i], "guess: any value");
+    if (DraftSize* const own = base::find_named(work.model.sizes, grid[i]); own && is_new && own->value.empty()) {
+      own->value = "1024";
+      own->comment = fmt::format("guess: any number of blocks; line {}", work.launch->line);
+    }
+    if (is_like(grid[i], "^\\w+$") && work.use.axes[i].limits.empty())
+      work.use.indices->set(std::string("blockIdx.") + axis_names[i], {grid[i]});
+  }
+  step.grid = std::move(grid);
+  step.grid_comment = from_launch(work);
+  return true;
+}
+
+}  // namespace
+
+bool is_timing(const LaunchLoop& loop) {
+  return std::any_of(loop.end.begin(), loop.end.end(), [](const Token& each) {
+    return is_like(each.text,
+                   "(?i)(?:^|_|num|n)(?:rep|reps|repeats?|repetitions?|iters?|iterations?|trials?|runs?|loops?|warm_?"
+                   "ups?|bench\\w*|times|timing\\w*)$");
+  });
+}
+
+void add_launch(Work& work, DraftStep& step) {
+  work.host_definitions.clear();
+  work.host_expressions.reset();
+  work.index.clear();
+  if (!work.launch) return;
+  work.host_definitions = work.host_code.definitions_at(*work.launch);
+  for (const auto& [name, tokens] : work.names.expressions) work.host_definitions.try_emplace(name, tokens);
+  work.host_expressions.emplace(work.host_definitions, work.host_code.formulas());
+  for (const auto& [name, text] : work.host_names.sizes) work.host_expressions->set(name, text);
+  for (const DraftParameter& parameter : work.model.parameters)
+    if (!parameter.commented_out && work.names.words.contains(parameter.name))
+      work.host_expressions->set(parameter.name, parameter.name);
+  step.is_cooperative = work.launch->is_cooperative;
+  for (const LaunchLoop& loop : work.launch->around)
+    if (loop.is_condition)
+      step.comment = fmt::format("guess: only where the condition on line {} says so", loop.line);
+    else if (loop.index.empty())
+      step.comment = fmt::format("guess: one round of the loop on line {}, whose count cannot be read", loop.line);
+    else
+      add_loop(work, step, loop);
+}
+
+std::optional<std::string> host_text(const Work& work, const Tokens& tokens) {
+  if (!work.host_expressions) return std::nullopt;
+  const Tokens simple = simplified(tokens, false);
+  Tokens plain;
+  for (std::size_t i = 0; i < simple.size(); ++i) {
+    const std::size_t end = simple[i].is("sizeof") && is_at(simple, i + 1, "(") ? closing(simple, i + 1) : i;
+    const auto type = end == i ? std::nullopt : work.types.element_type(text_of(part(simple, i + 2, end)));
+    if (end != i && !type) return std::nullopt;
+    plain.push_back(simple[i]);
+    if (type)
+      plain.back() = {Token::Kind::number, std::to_string(size_of(type->type) * static_cast<std::size_t>(type->lanes))};
+    i = std::min(end, simple.size() - 1);
+  }
+  auto text = work.host_expressions->text_of(plain);
+  if (!text) return std::nullopt;
+  const Tokens words = spec_tokens(*text);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    if (words[i].is_word() && !is_function(word) && !spec::identifier_complaint(word).empty()) return std::nullopt;
+    // The difference of two sizes may be nothing, and their quotient, too.
+    const bool shrinks = words[i].is("-") || words[i].is("/");
+    const std::size_t end = is_at(words, i + 1, "(") ? closing(words, i + 1) : i + 1;
+    const Tokens by = shrinks ? part(words, i + 1, end + 1) : Tokens();
+    if (std::any_of(by.begin(), by.end(), [&](const Token& each) {
+          return each.is_word() && !each.is(work.index) && !is_parameter(work, each.text);
+        }))
+      return std::nullopt;
+  }
+  if (words.size() > 1 && std::none_of(words.begin(), words.end(), [](const Token& each) { return each.is_word(); }))
+    try {
+      const Value value = space::Expression::parse(*text).evaluate([](std::string_view) { return nullptr; });
+      if (const auto* const number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+    } catch (const space::ExpressionError&) {
+      return std::nullopt;
+    }
+  return text;
+}
+
+Tokens passed_to(const Work& work, std::size_t argument) {
+  const bool fits = work.launch && work.launch->arguments.size() == work.kernel->arguments.size();
+  return fits ? simplified(work.launch->arguments[argument], false) : Tokens();
+}
+
+bool is_parameter(const Work& work, const std::string& name) {
+  const DraftParameter* const own = base::find_named(work.model.parameters, name);
+  return own && !own->commented_out;
+}
+
+bool has_parameter(const Work& work, const std::string& text) {
+  const Tokens words = spec_tokens(text);
+  return std::any_of(words.begin(), words.end(), [&](const Token& each) { return is_parameter(work, each.text); });
+}
+
+bool has_index(const Work& work, const std::string& text) {
+  return !work.index.empty() && mentions(spec_tokens(text), work.index);
+}
+
+void use_host_names(Work& work, const std::string& text, const std::string& comment) {
+  for (const Token& token : spec_tokens(text))
+    if (token.is_word() && !is_function(token.text) && !token.is(work.index) && !is_parameter(work, token.text))
+      use_size(work, token.text, comment);
+}
+
+std::optional<Texts> allocated_shape(const Work& work, std::size_t argument, const ElementType& type,
+                                     std::string& comment) {
+  if (!work.launch) return std::nullopt;
+  for (const MemoryUse& use : work.host_code.memory_of(pointer_text(passed_to(work, argument)), *work.launch)) {
+    if (use.kind != MemoryUse::Kind::allocated) continue;
+    comment = fmt::format("line {} allocates {}", use.line, shown(use.bytes));
+    Tokens bytes = unwrapped(simplified(use.bytes, false));
+    for (int steps = 0; steps < 4 && bytes.size() == 1; ++steps)
+      if (const auto made = work.host_definitions.find(bytes.front().text); made != work.host_definitions.end())
+        bytes = unwrapped(simplified(made->second, false));
+    Texts extents;
+    bool has_size = false;
+    for (const auto& [mark, factor] : operands(bytes, "[-+*/%]")) {
+      if (RE2::FullMatch(mark, "[-+/%]")) return std::nullopt;
+      const auto text = host_text(work, factor);
+      // sizeof(*x) is that of an element, too.
+      if (is_at(factor, 0, "sizeof") && !has_size &&
+          (!text || *text == std::to_string(size_of(type.type) * static_cast<std::size_t>(type.lanes))))
+        has_size = true;
+      else if (text && !has_index(work, *text))
+        extents.push_back(*text);
+      else
+        return std::nullopt;
+    }
+    if (!has_size && size_of(type.type) > 1) return std::nullopt;
+    return extents.empty() ? Texts{"1"} : extents;
+  }
+  return std::nullopt;
+}
+
+void add_block(Work& work, DraftStep& step) {
+  std::size_t axes = 0;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (work.use.axes[i].thread || work.use.axes[i].block_size) axes = i + 1;
+  if (axes == 0 && (!work.kernel->launch_bounds.empty() || work.names.words.contains("threadIdx"))) {
+    axes = 1;  // functions that the kernel calls ask for the thread
+    work.use.axes[0].thread = true;
+  }
+  step.block.assign(std::max<std::size_t>(axes, 1), "1");
+  const Texts bounds = launch_bounds(work, axes);
+  const bool given = !work.request.block.empty();
+  if (given) step.block = work.request.block;
+  for (std::size_t i = 0; i < axes && !given; ++i)
+    if (work.use.axes[i].thread || work.use.axes[i].block_size)
+      if (step.block[i] = i < bounds.size() ? bounds[i] : known_extent(work, i); step.block[i].empty())
+        step.block[i] = block_extent(work, i, axes);
+  if (!given) take_block(work, step);
+  for (const std::string& extent : step.block)
+    if (DraftParameter* const own = base::find_named(work.model.parameters, extent); own && own->values == "\"?\"") {
+      own->values = axes > 1 ? "[8, 16, 32]" : "[64, 128, 256]";
+      own->comment = "guess: threads of a block";
+    }
+  // A loop over more rows than the block has threads: for (j = 0; j < TILE; j += ROWS)
+  for (const std::string& stride : work.use.strides) {
+    const auto text = work.expressions.text_of(tokens_of(stride));
+    if (!given && axes > 1 && bounds.empty() && text &&
+        std::find(step.block.begin(), step.block.end(), *text) == step.block.end())
+      step.block.assign(axes, "?");
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(axes, step.block.size()); ++i)
+    if (step.block[i] != "?") work.expressions.set(std::string("blockDim.") + axis_names[i], step.block[i]);
+  const bool open = std::find(step.block.begin(), step.block.end(), "?") != step.block.end();
+  if (axes > 0 && !given && step.block_comment.empty())
+    step.block_comment = open             ? "fill in: threads along x, y, z"
+                         : bounds.empty() ? "guess: from the index"
+                                          : "guess: from the launch bounds";
+  const std::string threads = product(step.block);
+  if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !integer_of(threads))
+    work.model.constraints.push_back((threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
+}
+
+void add_grid(Work& work, DraftStep& step) {
+  std::size_t axes = 1;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (work.use.axes[i].block) axes = i + 1;
+  step.grid = work.request.grid;
+  if (!step.grid.empty()) return use_sizes_in(work, step.grid);
+  if (take_grid(work, step)) return;
+  const bool is_limited = std::all_of(work.use.axes.begin(), work.use.axes.end(),
+                                      [](const AxisUse& axis) { return !axis.block || !axis.limits.empty(); });
+  for (std::size_t i = 0; i < axes; ++i)
+    step.grid.push_back(!work.use.axes[i].block ? "1" : work.launch && !is_limited ? "?" : grid_extent(work, i));
+  use_sizes_in(work, step.grid);
+  const bool open = std::find(step.grid.begin(), step.grid.end(), "?") != step.grid.end();
+  step.grid_comment = open && work.launch
+                          ? fmt::format("fill in: blocks; line {} has {}", work.launch->line, shown(work.launch->grid))
+                      : open                               ? "fill in: blocks along x, y, z, as in ceildiv(n, TILE)"
+                      : work.use.axes[0].block || axes > 1 ? "guess: from the limits of what blockIdx counts"
+                                                           : "";
+}
+
+void add_shared(Work& work, DraftStep& step) {
+  const auto written =
+      work.launch && !work.launch->shared.empty() ? host_text(work, work.launch->shared) : std::nullopt;
+  if (written && !has_index(work, *written)) {
+    if (*written == "0") return;
+    use_host_names(work, *written, "guess: any value");
+    step.shared = *written;
+    step.shared_comment = from_launch(work);
+    return;
+  }
+  if (work.use.shared_type.empty()) return;
+  const auto type = work.types.element_type(work.use.shared_type);
+  const std::string bytes = type ? std::to_string(size_of(type->type) * static_cast<std::size_t>(type->lanes)) : "?";
+  const bool open = bytes == "?" || product(step.block).find('?') != std::string::npos;
+  step.shared = open ? "?" : product({product(step.block), bytes});
+  step.shared_comment = open ? "fill in: bytes" : "guess: an element for each thread";
+}
+
+}  // namespace xtune::init

@@ -1,0 +1,147 @@
+// A draft in the making: what the source, its launches and the user say, before it is text.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/init/body.hpp"
+#include "core/init/draft.hpp"
+#include "core/init/host.hpp"
+#include "core/init/macros.hpp"
+
+namespace xtune::init {
+
+using Texts = std::vector<std::string>;
+constexpr std::string_view axis_names = "xyz", axis_capitals = "XYZ";
+
+struct DraftParameter {
+  std::string name;
+  std::string values;  ///< as TOML
+  bool compile_time = true;
+  std::string comment;
+  bool commented_out = false;  ///< it is offered, and has no effect yet
+};
+
+struct DraftSize {
+  std::string name, value;  ///< value as TOML; empty: any
+  std::string comment;
+};
+
+struct DraftArgument {
+  std::string name, dtype;
+  Texts shape;  ///< of a buffer
+  std::string role, kind;
+  std::string value;  ///< of a scalar, or the fields of a struct; not empty
+  std::string fill;   ///< as TOML; empty: that of the type
+  // Where these come from: "guess: ...", "fill in: ...".
+  std::string shape_comment, role_comment, value_comment, fill_comment;
+  std::string passed{};         ///< what launches pass, in host code; empty: unknown
+  bool is_passed_on = false;    ///< the first kernel that has it only writes it
+  bool reads_later = false;     ///< and a later one reads it
+  bool follows_config = false;  ///< its shape has a parameter
+};
+
+struct DraftStep {
+  std::string entry;
+  Texts grid, block, args;
+  std::string grid_comment, block_comment;
+  std::string shared;  ///< empty: none
+  std::string shared_comment;
+  std::string repeat, with;  ///< as TOML; empty: none
+  std::string comment;       ///< of its entry
+  bool is_cooperative = false;
+};
+
+struct DraftModel {
+  std::string kernel;
+  std::vector<DraftStep> steps;
+  std::vector<DraftSize> sizes;
+  std::vector<DraftParameter> parameters;
+  Texts constraints;
+  std::vector<DraftArgument> arguments;
+  Texts notes;  ///< remarks that belong to no other entry
+};
+
+/// A kernel to draft, and where host code launches it; nullptr: nowhere, as far as is seen.
+struct ChosenKernel {
+  const KernelFunction* kernel = nullptr;
+  const Launch* launch = nullptr;
+};
+
+/// What host code calls a thing, and what the spec does.
+struct HostNames {
+  std::map<std::string, std::string> sizes{};                           ///< a variable's name in the spec
+  std::map<std::string, std::string> owners{};                          ///< by name in the spec: what is passed for it
+  std::map<std::string, std::pair<std::string, std::size_t>> values{};  ///< of a size, and the line
+  std::map<std::string, std::string> threads{};                         ///< a number, and the parameter it stands for
+};
+
+struct Work {
+  const DraftRequest& request;
+  const SourceNames& names;
+  const TypeNames& source_types;
+  const HostCode& host_code;
+  bool in_steps = false;  ///< host code shows the steps
+  SpecExpressions source_expressions{names.expressions};
+  DraftModel model{};
+  HostNames host_names{};
+  std::set<std::string> taken{};  ///< names of the spec
+  // Of the kernel at hand.
+  const KernelFunction* kernel = nullptr;
+  const Launch* launch = nullptr;
+  TypeNames types = source_types;
+  SpecExpressions expressions = source_expressions;
+  BodyUse use{};
+  Named sizes{};                                      ///< an integer argument, and its name in the spec
+  std::map<std::string, Tokens> host_definitions{};   ///< where the launch is
+  std::optional<SpecExpressions> host_expressions{};  ///< without a launch: none
+  std::string index{};                                ///< of the loop around the launch; empty: none
+};
+
+bool is_like(const std::string& name, const char* pattern);
+bool is_integer(DType type);
+std::string product(const Texts& factors);
+const std::string* given(const Named& named, const std::string& name);
+/// A name that neither the source nor the spec has.
+std::string unused_name(Work& work, std::string name, const char* suffix, bool in_source);
+void add_parameter(Work& work, DraftParameter parameter);
+std::string values_text(const std::vector<Value>& values);
+/// A size becomes part of the problem where an extent has it.
+void use_size(Work& work, const std::string& name, const std::string& comment);
+/// Of an expression of the spec.
+Tokens spec_tokens(std::string text);
+void use_sizes_in(Work& work, const Texts& extents);
+
+// Of the launch (draft_launch.cpp).
+
+/// Reads the definitions and the loop around the launch.
+void add_launch(Work& work, DraftStep& step);
+/// A loop that repeats what one round does, to measure it.
+bool is_timing(const LaunchLoop& loop);
+/// An expression of host code at the launch in the names of the spec; nullopt: it cannot be read.
+std::optional<std::string> host_text(const Work& work, const Tokens& tokens);
+/// What the launch passes as the kernel's argument; none without a launch.
+Tokens passed_to(const Work& work, std::size_t argument);
+/// Whether a parameter in effect has this name.
+bool is_parameter(const Work& work, const std::string& name);
+/// Whether an expression of the spec changes between configurations, or in the loop.
+bool has_parameter(const Work& work, const std::string& text);
+bool has_index(const Work& work, const std::string& text);
+/// The names of host code in it become sizes.
+void use_host_names(Work& work, const std::string& text, const std::string& comment);
+/// Extents of what cudaMalloc gives a pointer; nullopt: not known. comment: where from.
+std::optional<Texts> allocated_shape(const Work& work, std::size_t argument, const ElementType& type,
+                                     std::string& comment);
+void add_block(Work& work, DraftStep& step);
+void add_grid(Work& work, DraftStep& step);
+void add_shared(Work& work, DraftStep& step);
+
+/// Writes the model as a spec, and lists its guesses and blanks (draft_text.cpp).
+void write_draft(const DraftModel& model, const DraftRequest& request, Draft& draft);
+std::string list_text(const Texts& texts);
+
+}  // namespace xtune::init

@@ -1,0 +1,207 @@
+#include "core/init/expressions.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "core/init/macros.hpp"
+
+namespace xtune::init {
+
+bool is_at(const Tokens& tokens, std::size_t i, std::string_view text) {
+  return i < tokens.size() && tokens[i].is(text);
+}
+
+Tokens simplified(const Tokens& body, bool members) {
+  static const RE2 index("(?:thread|block)Idx|blockDim"), type("int|unsigned|long|short|size_t|uint|u?int\\d+_t");
+  const auto is_type = [&](std::size_t i) {
+    return i < body.size() &&
+           (RE2::FullMatch(body[i].text, type) || (!members && (body[i].is("float") || body[i].is("double"))));
+  };
+  Tokens rest;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    std::size_t cast = i + 1;
+    while (is_type(cast)) ++cast;
+    // (Index)n
+    const bool is_open = i == 0 || (!body[i - 1].is_word() && !body[i - 1].is(")"));
+    if (!members && cast == i + 1 && is_open && cast + 2 < body.size() && body[cast].is_word() &&
+        is_at(body, cast + 1, ")") && (body[cast + 2].kind != Token::Kind::mark || body[cast + 2].is("(")))
+      ++cast;
+    if (body[i].text.ends_with("_cast") && is_at(body, i + 1, "<")) {
+      i = closing(body, i + 1);
+    } else if (body[i].is("(") && cast > i + 1 && is_at(body, cast, ")") && !(i > 0 && body[i - 1].is("sizeof"))) {
+      i = cast;
+    } else if (members && (body[i].is(".") || body[i].is("->")) && i + 1 < body.size() && body[i + 1].is_word() &&
+               !rest.empty()) {
+      ++i;
+      if (RE2::FullMatch(rest.back().text, index)) rest.back().text += "." + body[i].text;
+    } else if (!is_type(i) || !is_at(body, i + 1, "(")) {
+      rest.push_back(body[i]);
+    }
+  }
+  return rest;
+}
+
+Tokens expression_at(const Tokens& tokens, std::size_t i) {
+  int depth = 0;
+  std::size_t end = i;
+  for (; end < tokens.size(); ++end) {
+    const std::string& text = tokens[end].text;
+    if (text == "(" || text == "[" || text == "{") ++depth;
+    if ((text == ")" || text == "]" || text == "}") && --depth < 0) break;
+    if (depth == 0 && (text == ";" || text == ",")) break;
+  }
+  return part(tokens, i, end);
+}
+
+Tokens unwrapped(Tokens tokens) {
+  while (tokens.size() > 1 && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size())
+    tokens = part(tokens, 1, tokens.size() - 1);
+  return tokens;
+}
+
+std::vector<std::pair<std::string, Tokens>> operands(const Tokens& tokens, const char* form) {
+  std::vector<std::pair<std::string, Tokens>> parts{{}};
+  int depth = 0;
+  for (const Token& token : tokens) {
+    depth += (token.is("(") || token.is("[")) - (token.is(")") || token.is("]"));
+    if (depth == 0 && RE2::FullMatch(token.text, form) && !parts.back().second.empty())
+      parts.emplace_back(token.text, Tokens());
+    else
+      parts.back().second.push_back(token);
+  }
+  return parts;
+}
+
+void add_terms(const Tokens& sum, const std::string& sign, std::vector<std::pair<std::string, Tokens>>& terms) {
+  for (auto& [mark, term] : operands(unwrapped(sum), "[-+]")) {
+    const std::string own = (mark == "-") == (sign == "-") ? "+" : "-";
+    if (operands(unwrapped(term), "[-+]").size() > 1)
+      add_terms(term, own, terms);
+    else
+      terms.emplace_back(own, unwrapped(std::move(term)));
+  }
+}
+
+bool mentions(const Tokens& tokens, std::string_view word) {
+  return std::any_of(tokens.begin(), tokens.end(), [&](const Token& each) { return each.is(word); });
+}
+
+std::optional<std::string> SpecExpressions::operand(const std::string& name, int depth) const {
+  if (const auto known = names_.find(name); known != names_.end()) return known->second;
+  const auto stands_for = expressions_->find(name);
+  auto text = stands_for == expressions_->end() || depth > 8 ? std::nullopt : text_of(stands_for->second, depth + 1);
+  return text || !formulas_ ? text : name;
+}
+
+/// (n + b - 1) / b is ceildiv(n, b).
+std::optional<std::string> SpecExpressions::rounded_up(const Tokens& tokens, int depth) const {
+  const auto parts = operands(tokens, "[*/%]");
+  if (parts.size() != 2 || parts.back().first != "/" || operands(tokens, "[-+]").size() > 1) return std::nullopt;
+  const auto divisor = text_of(parts.back().second, depth);
+  if (!divisor) return std::nullopt;
+  std::vector<std::pair<std::string, Tokens>> terms;
+  add_terms(parts.front().second, "+", terms);
+  const auto number = integer_of(*divisor);
+  bool added = false;
+  std::int64_t offset = 0;
+  std::vector<std::string> rest;
+  for (const auto& [sign, term] : terms) {
+    const auto text = text_of(term, depth);
+    if (!text) return std::nullopt;
+    const auto value = integer_of(*text);
+    if (value)
+      offset += sign == "-" ? -*value : *value;
+    else if (sign == "-")
+      return std::nullopt;
+    else if (!added && *text == *divisor)
+      added = true;
+    else
+      rest.push_back(*text);
+  }
+  const bool up = number ? offset == *number - 1 && *number > 1 : added && offset == -1;
+  if (rest.empty() || !up) return std::nullopt;
+  return fmt::format("ceildiv({}, {})", fmt::join(rest, " + "), *divisor);
+}
+
+std::optional<std::string> SpecExpressions::call(const std::string& name, const Tokens& inside, int depth) const {
+  const std::vector<Tokens> arguments = split_arguments(inside);
+  if (const auto known = formulas_->find(name); known != formulas_->end()) {
+    const auto& [parameters, body] = known->second;
+    if (arguments.size() != parameters.size() || depth > 8) return std::nullopt;
+    Tokens replaced;
+    for (const Token& token : body) {
+      const auto at = std::find(parameters.begin(), parameters.end(), token.text);
+      if (at == parameters.end()) {
+        replaced.push_back(token);
+        continue;
+      }
+      const Tokens& argument = arguments[static_cast<std::size_t>(at - parameters.begin())];
+      replaced.push_back({Token::Kind::mark, "("});
+      replaced.insert(replaced.end(), argument.begin(), argument.end());
+      replaced.push_back({Token::Kind::mark, ")"});
+    }
+    return text_of(replaced, depth + 1);
+  }
+  if (name == "ceil" || name == "ceilf") {
+    const auto parts = operands(unwrapped(inside), "[*/%]");
+    const auto above = text_of(parts.front().second, depth), below = text_of(parts.back().second, depth);
+    if (parts.size() != 2 || parts.back().first != "/" || !above || !below) return std::nullopt;
+    return fmt::format("ceildiv({}, {})", *above, *below);
+  }
+  std::vector<std::string> texts;
+  for (const Tokens& argument : arguments)
+    if (const auto text = text_of(argument, depth)) texts.push_back(*text);
+  if ((name != "min" && name != "max") || texts.size() != arguments.size()) return std::nullopt;
+  return fmt::format("{}({})", name, fmt::join(texts, ", "));
+}
+
+std::optional<std::string> SpecExpressions::text_of(const Tokens& tokens, int depth) const {
+  constexpr std::size_t longest = 500;  // characters; a longer expression is of no help
+  if (tokens.empty()) return std::nullopt;
+  if (tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size())
+    return text_of(part(tokens, 1, tokens.size() - 1), depth);
+  if (formulas_)
+    if (auto text = rounded_up(tokens, depth)) return text;
+  std::string text;
+  int open = 0;
+  bool is_complete = false;  // an operator has to follow
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const Token& token = tokens[i];
+    if (is_complete && (token.kind != Token::Kind::mark || token.is("("))) return std::nullopt;
+    is_complete = token.kind != Token::Kind::mark || token.is(")");
+    std::optional<std::string> part_text;
+    std::string whole;
+    open += token.is("(") - token.is(")");
+    if (token.kind == Token::Kind::number) {
+      const bool is_whole = formulas_ && RE2::FullMatch(token.text, "(\\d+)\\.0*[fF]?", &whole);
+      if (const auto value = integer_of(is_whole ? whole : token.text)) part_text = std::to_string(*value);
+    } else if (formulas_ && token.is("std") && is_at(tokens, i + 1, "::")) {
+      ++i;
+      is_complete = false;
+      continue;
+    } else if (const std::size_t end = i + 1 < tokens.size() ? closing(tokens, i + 1) : tokens.size();
+               formulas_ && token.is_word() && is_at(tokens, i + 1, "(") && end < tokens.size()) {
+      part_text = call(token.text, part(tokens, i + 2, end), depth);
+      i = end;
+    } else if (token.is_word()) {
+      part_text = operand(token.text, depth);
+      if (part_text && tokens.size() > 1 && RE2::FullMatch(*part_text, ".*[^,] .*")) part_text = "(" + *part_text + ")";
+    } else if (RE2::FullMatch(token.text, "[-+*%]|<<")) {
+      part_text = " " + token.text + " ";
+    } else if (token.is("/")) {
+      part_text = " // ";  // an integer division
+    } else if (token.is("(") || token.is(")")) {
+      part_text = token.text;
+    }
+    if (!part_text || open < 0 || text.size() > longest) return std::nullopt;
+    text += *part_text;
+  }
+  // A shift by a size is of any length.
+  const bool is_open = open != 0 || RE2::PartialMatch(text, "<<.*[A-Za-z]|[A-Za-z].*<<");
+  return is_open ? std::nullopt : std::optional(text);
+}
+
+}  // namespace xtune::init

@@ -1,0 +1,331 @@
+// Host code is read as it stands: nothing is evaluated, and a function sees only its own variables.
+#include "core/init/host.hpp"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+
+namespace xtune::init {
+
+namespace {
+
+/// The last word before template arguments that end at i, and these.
+std::size_t name_before(const Tokens& tokens, std::size_t i, std::vector<Tokens>& templates) {
+  if (!is_at(tokens, i, ">")) return i;
+  int depth = 0;
+  for (std::size_t at = i; at > 0; --at) {
+    depth += tokens[at].is(">") - tokens[at].is("<");
+    if (depth != 0) continue;
+    templates = split_arguments(part(tokens, at + 1, i));
+    return at - 1;
+  }
+  return i;
+}
+
+std::size_t statement_end(const Tokens& tokens, std::size_t i) {
+  for (; i < tokens.size() && !tokens[i].is(";"); ++i) {
+    if (tokens[i].is("{")) return closing(tokens, i);
+    if (tokens[i].is("(")) i = std::min(closing(tokens, i), tokens.size() - 1);
+  }
+  return i;
+}
+
+LaunchLoop loop_of(const Tokens& tokens, std::size_t at, std::size_t open) {
+  LaunchLoop loop{at, tokens[at].line, "", {}, {}, {}};
+  loop.is_condition = RE2::FullMatch(tokens[at].text, "if|else|switch");
+  if (!tokens[at].is("for")) return loop;
+  const Tokens header = part(tokens, open + 1, closing(tokens, open));
+  std::vector<Tokens> parts{{}};
+  for (const Token& token : header)
+    if (token.is(";"))
+      parts.emplace_back();
+    else
+      parts.back().push_back(token);
+  if (parts.size() != 3) return loop;
+  const auto set = std::find_if(parts[0].begin(), parts[0].end(), [](const Token& each) { return each.is("="); });
+  if (set == parts[0].begin() || set == parts[0].end() || parts[1].size() < 3 || parts[2].size() < 2) return loop;
+  const std::string index = (set - 1)->text, compared = parts[1][1].text;
+  const bool counts = parts[1][0].is(index) && (compared == "<" || compared == "<=" || compared == "!=");
+  const bool by_one = parts[2].size() == 2 && mentions(parts[2], "++") && mentions(parts[2], index);
+  const bool by_step = parts[2].size() > 2 && parts[2][0].is(index) && parts[2][1].is("+=");
+  if (!counts || !(by_one || by_step)) return loop;
+  loop.index = index;
+  loop.begin = Tokens(set + 1, parts[0].end());
+  loop.end = part(parts[1], 2, parts[1].size());
+  loop.closed = compared == "<=";
+  loop.step = by_one ? Tokens{{Token::Kind::number, "1"}} : part(parts[2], 2, parts[2].size());
+  return loop;
+}
+
+}  // namespace
+
+std::string pointer_text(Tokens tokens) {
+  for (std::size_t before = 0; before != tokens.size();) {
+    before = tokens.size();
+    tokens = unwrapped(std::move(tokens));
+    if (tokens.empty()) break;
+    if (tokens.front().is("&")) tokens.erase(tokens.begin());
+    const bool cast = !tokens.empty() && tokens.front().text.ends_with("_cast") && is_at(tokens, 1, "<");
+    const std::size_t end = cast || is_at(tokens, 0, "(") ? closing(tokens, cast ? 1 : 0) : tokens.size();
+    if (end + 1 < tokens.size() && (cast || tokens[end - 1].is("*"))) tokens = part(tokens, end + 1, tokens.size());
+  }
+  return text_of(tokens);
+}
+
+HostCode::HostCode(const TokenizedSource& source, const std::vector<KernelFunction>& kernels) {
+  std::copy_if(source.tokens.begin(), source.tokens.end(), std::back_inserter(tokens_),
+               [](const Token& token) { return !token.alternative; });
+  for (const Directive& directive : source.directives) {
+    const Tokens tokens = directive.name == "define" ? tokens_of(directive.text) : Tokens();
+    if (tokens.size() < 3 || directive.text[tokens.front().text.size()] != '(') continue;
+    const std::size_t end = closing(tokens, 1);
+    Formula formula{{}, part(tokens, end + 1, tokens.size())};
+    for (const Tokens& each : split_arguments(part(tokens, 2, end))) formula.parameters.push_back(text_of(each));
+    formulas_.try_emplace(tokens.front().text, std::move(formula));
+  }
+  find_functions();
+  std::set<std::string> names;
+  for (const KernelFunction& kernel : kernels) names.insert(kernel.name);
+  find_memory();
+  find_launches(names);
+}
+
+void HostCode::find_functions() {
+  static const RE2 behind_arguments("\\)|const|noexcept|override|final");
+  std::size_t statement = 0, arguments = 0;
+  for (std::size_t i = 1; i < tokens_.size(); ++i) {
+    if (tokens_[i].is(";") || tokens_[i].is("}")) statement = i + 1;
+    if (tokens_[i].is("(")) {
+      arguments = i;
+      i = std::min(closing(tokens_, i), tokens_.size() - 1);
+    }
+    if (!tokens_[i].is("{")) continue;
+    const std::size_t end = closing(tokens_, i);
+    if (RE2::FullMatch(tokens_[i - 1].text, behind_arguments) && arguments > statement) {
+      functions_.push_back({arguments - 1, arguments, end});
+      const Tokens body = part(tokens_, i + 1, end);
+      const std::size_t close = closing(tokens_, arguments);
+      if (body.size() > 2 && body.front().is("return") && statement_end(body, 0) + 1 == body.size()) {
+        Formula formula{{}, part(body, 1, body.size() - 1)};
+        for (const Tokens& each : split_arguments(part(tokens_, arguments + 1, close)))
+          if (!each.empty()) formula.parameters.push_back(each.back().text);
+        formulas_.try_emplace(tokens_[arguments - 1].text, std::move(formula));
+      }
+    } else if (!is_at(tokens_, i - 1, "=") && !mentions(part(tokens_, statement, i), "enum")) {
+      statement = i + 1;  // of a namespace or class
+      continue;
+    }
+    i = std::min(end, tokens_.size() - 1);
+    statement = i + 1;
+  }
+}
+
+std::string HostCode::function_name(std::size_t function) const {
+  return function < functions_.size() ? tokens_[functions_[function].name].text : "";
+}
+
+std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& function) const {
+  std::vector<LaunchLoop> loops;
+  for (std::size_t i = function.begin; i < at; ++i) {
+    if (!RE2::FullMatch(tokens_[i].text, "for|while|do|if|else|switch")) continue;
+    const bool has_header = is_at(tokens_, i + 1, "(");
+    const std::size_t header = has_header ? closing(tokens_, i + 1) : i;
+    if (header < at && statement_end(tokens_, header + 1) > at) loops.push_back(loop_of(tokens_, i, i + 1));
+  }
+  return loops;
+}
+
+std::map<std::string, Tokens> HostCode::definitions_at(const Launch& launch) const {
+  std::map<std::string, Tokens> found;
+  std::set<std::string> changed;
+  bool declares_extents = false;  // dim3 grid(x), block(y);
+  if (launch.function >= functions_.size()) return found;
+  for (std::size_t i = functions_[launch.function].begin + 1; i < launch.at; ++i) {
+    if (tokens_[i].is("dim3") || tokens_[i].is(";")) declares_extents = tokens_[i].is("dim3");
+    if (!tokens_[i].is_word()) continue;
+    const std::string& name = tokens_[i].text;
+    std::size_t next = i + 1;
+    while (is_at(tokens_, next, "[")) next = closing(tokens_, next) + 1;
+    const bool is_listed = declares_extents && tokens_[i - 1].is(",");
+    const bool is_typed =
+        is_listed || (tokens_[i - 1].is_word() && !RE2::FullMatch(tokens_[i - 1].text, "return|else|new|case"));
+    const bool is_member = tokens_[i - 1].is(".") || tokens_[i - 1].is("->");
+    if (is_at(tokens_, next, "=") && !is_member) {
+      found[name] = expression_at(tokens_, next + 1);
+    } else if (is_typed && (is_at(tokens_, next, "(") || is_at(tokens_, next, "{"))) {
+      found[name] = part(tokens_, next, closing(tokens_, next) + 1);  // dim3 grid(x, y)
+      found[name].insert(found[name].begin(), is_listed ? Token{Token::Kind::word, "dim3"} : tokens_[i - 1]);
+    } else if (next < tokens_.size() && (RE2::FullMatch(tokens_[next].text, "[-+*/%&|^]=|\\+\\+|--") ||
+                                         tokens_[i - 1].is("++") || tokens_[i - 1].is("--"))) {
+      changed.insert(name);
+    }
+  }
+  for (auto& [name, tokens] : found) tokens = changed.contains(name) ? Tokens() : simplified(tokens, false);
+  for (const std::string& name : changed) found[name];
+  return found;
+}
+
+std::optional<FunctionArgument> HostCode::declared(const std::string& name, const Launch& launch,
+                                                   std::size_t before) const {
+  const Function& function = functions_[launch.function];
+  const std::size_t arguments_end = closing(tokens_, function.begin);
+  for (std::size_t i = function.begin + 1; i < launch.at && tokens_[i].begin < before; ++i) {
+    if (!tokens_[i].is(name)) continue;
+    std::size_t own = i;
+    while (RE2::FullMatch(tokens_[own - 1].text, "[*&]|__restrict__")) --own;
+    std::size_t from = own;
+    while (!RE2::FullMatch(tokens_[from - 1].text, i < arguments_end ? "[(,]" : "[;{}()]")) --from;
+    Tokens type;
+    for (std::size_t at = from; at < own; ++at) {
+      if (!tokens_[at].is_word() && !RE2::FullMatch(tokens_[at].text, "::|[<>]")) {
+        if (!type.empty() && !tokens_[at].is("*")) type.pop_back();  // int a = 1, b
+        break;
+      }
+      type.push_back(tokens_[at]);
+    }
+    if (type.empty() || RE2::FullMatch(type.front().text, "return|else|delete|case|goto|throw")) continue;
+    type.insert(type.end(), tokens_.begin() + static_cast<std::ptrdiff_t>(own),
+                tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return argument_of(type);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> HostCode::callable_types() const {
+  std::vector<std::string> types;
+  for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+    if (!(tokens_[i].is("struct") || tokens_[i].is("class")) || !tokens_[i + 2].is("{")) continue;
+    const Tokens body = part(tokens_, i + 3, closing(tokens_, i + 2));
+    const auto call = std::find_if(body.begin(), body.end(), [](const Token& each) { return each.is("operator"); });
+    if (call != body.end() && call + 1 != body.end() && (call + 1)->is("(")) types.push_back(tokens_[i + 1].text);
+  }
+  return types;
+}
+
+std::vector<Tokens> HostCode::extents_of(Tokens tokens, const std::map<std::string, Tokens>& definitions) {
+  tokens = unwrapped(std::move(tokens));
+  if (tokens.size() == 1)
+    if (const auto made = definitions.find(tokens.front().text);
+        made != definitions.end() && !made->second.empty() &&
+        (made->second.front().is("dim3") || made->second.front().is("{")))
+      tokens = made->second;
+  const std::size_t open = !tokens.empty() && tokens.front().is("dim3") ? 1 : 0;
+  if ((is_at(tokens, open, "{") || (open == 1 && is_at(tokens, open, "("))) &&
+      closing(tokens, open) + 1 == tokens.size()) {
+    std::vector<Tokens> extents = split_arguments(part(tokens, open + 1, tokens.size() - 1));
+    while (extents.size() > 1 && text_of(extents.back()) == "1") extents.pop_back();
+    if (!extents.empty()) return extents;
+  }
+  return {tokens};
+}
+
+/// kernel<TILE><<<grid, block, shared>>>(arguments); at: of the "<<"
+std::optional<Launch> HostCode::marked_launch(std::size_t at, const std::set<std::string>& kernels) const {
+  Launch launch;
+  launch.at = name_before(tokens_, at - 1, launch.templates);
+  launch.kernel = tokens_[launch.at].text;
+  std::size_t end = at + 2;
+  for (int depth = 0; end < tokens_.size(); ++end) {
+    depth += RE2::FullMatch(tokens_[end].text, "[({\\[]") - RE2::FullMatch(tokens_[end].text, "[)}\\]]");
+    if (depth == 0 && tokens_[end].is(">") && is_at(tokens_, end + 1, ">") && is_at(tokens_, end + 2, ">")) break;
+  }
+  if (!kernels.contains(launch.kernel) || !is_at(tokens_, end + 3, "(")) return std::nullopt;
+  std::vector<Tokens> settings = split_arguments(part(tokens_, at + 2, end));
+  settings.resize(std::max<std::size_t>(settings.size(), 3));
+  launch.grid = {settings[0]};
+  launch.block = {settings[1]};
+  launch.shared = settings[2];
+  launch.arguments = split_arguments(part(tokens_, end + 4, closing(tokens_, end + 3)));
+  return launch;
+}
+
+/// hipLaunchKernelGGL(kernel, grid, block, shared, stream, arguments...), cudaLaunchKernel(kernel, grid, block,
+/// addresses, shared, stream)
+std::optional<Launch> HostCode::called_launch(std::size_t at, const std::set<std::string>& kernels) const {
+  std::vector<Tokens> given = split_arguments(part(tokens_, at + 2, closing(tokens_, at + 1)));
+  if (given.size() < 4) return std::nullopt;
+  Launch launch;
+  launch.at = at;
+  for (std::size_t i = 0; i < given[0].size(); ++i)
+    if (kernels.contains(given[0][i].text)) {
+      launch.kernel = given[0][i].text;
+      if (is_at(given[0], i + 1, "<"))
+        launch.templates = split_arguments(part(given[0], i + 2, closing(given[0], i + 1)));
+    }
+  if (launch.kernel.empty()) return std::nullopt;
+  launch.grid = {given[1]};
+  launch.block = {given[2]};
+  if (tokens_[at].is("hipLaunchKernelGGL")) {
+    launch.shared = given[3];
+    if (given.size() > 5) launch.arguments.assign(given.begin() + 5, given.end());
+    return launch;
+  }
+  launch.is_cooperative = tokens_[at].text.find("Cooperative") != std::string::npos;
+  if (given.size() > 4) launch.shared = given[4];
+  launch.arguments = {given[3]};  // completed where definitions are known
+  return launch;
+}
+
+void HostCode::find_launches(const std::set<std::string>& kernels) {
+  static const RE2 calls("hipLaunchKernelGGL|(?:cuda|hip)Launch(?:Cooperative)?Kernel");
+  for (std::size_t i = 1; i + 1 < tokens_.size(); ++i) {
+    const bool is_call = RE2::FullMatch(tokens_[i].text, calls) && tokens_[i + 1].is("(");
+    if (!is_call && !(tokens_[i].is("<<") && tokens_[i + 1].is("<"))) continue;
+    auto launch = is_call ? called_launch(i, kernels) : marked_launch(i, kernels);
+    const auto function = std::find_if(functions_.begin(), functions_.end(),
+                                       [&](const Function& each) { return each.begin < i && i < each.end; });
+    if (!launch || function == functions_.end()) continue;
+    launch->line = tokens_[launch->at].line;
+    launch->function = static_cast<std::size_t>(function - functions_.begin());
+    launch->around = loops_around(launch->at, *function);
+    const auto definitions = definitions_at(*launch);
+    launch->grid = extents_of(launch->grid.front(), definitions);
+    launch->block = extents_of(launch->block.front(), definitions);
+    if (is_call && !tokens_[i].is("hipLaunchKernelGGL")) {
+      const auto list = definitions.find(text_of(launch->arguments.front()));
+      launch->arguments.clear();
+      if (list != definitions.end() && is_at(list->second, 0, "{"))
+        for (const Tokens& each : split_arguments(part(list->second, 1, list->second.size() - 1)))
+          launch->arguments.push_back(tokens_of(pointer_text(each)));
+    }
+    launches_.push_back(std::move(*launch));
+  }
+}
+
+void HostCode::find_memory() {
+  static const RE2 calls("(?:cuda|hip)(Malloc|Memset|Memcpy)(?:Managed|Async)?");
+  std::string what;
+  for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
+    if (!RE2::FullMatch(tokens_[i].text, calls, &what) || !tokens_[i + 1].is("(")) continue;
+    const std::vector<Tokens> given = split_arguments(part(tokens_, i + 2, closing(tokens_, i + 1)));
+    if (given.size() < 2) continue;
+    MemoryUse use{MemoryUse::Kind::allocated, pointer_text(given[0]), given[1], i, tokens_[i].line};
+    if (what != "Malloc" && given.size() < 3) continue;
+    if (what == "Memset") use.kind = MemoryUse::Kind::zeroed;
+    if (what == "Memset" && text_of(given[1]) != "0") continue;
+    if (what == "Memcpy") {
+      const bool back = given.size() > 3 && text_of(given[3]).find("DeviceToHost") != std::string::npos;
+      use.kind = back ? MemoryUse::Kind::to_host : MemoryUse::Kind::to_device;
+      if (back) use.pointer = pointer_text(given[1]);
+    }
+    memory_.push_back(std::move(use));
+  }
+}
+
+std::vector<MemoryUse> HostCode::memory_of(const std::string& pointer, const Launch& launch) const {
+  const Function& function = functions_[launch.function];
+  std::vector<MemoryUse> uses;
+  std::copy_if(memory_.begin(), memory_.end(), std::back_inserter(uses), [&](const MemoryUse& use) {
+    return use.pointer == pointer && function.begin < use.at && use.at < function.end;
+  });
+  return uses;
+}
+
+bool HostCode::copies_back(const Launch& launch) const {
+  const Function& function = functions_[launch.function];
+  return std::any_of(memory_.begin(), memory_.end(), [&](const MemoryUse& use) {
+    return use.kind == MemoryUse::Kind::to_host && function.begin < use.at && use.at < function.end;
+  });
+}
+
+}  // namespace xtune::init
