@@ -83,3 +83,21 @@ TEST_CASE("sources without a kernel, with several, or that are not there are bad
   const CommandResult help = cli.xtune({"init", "--help"});
   CHECK(has(help.stdout_text, "Write a first spec for a kernel"));
 }
+
+TEST_CASE("a wrapper of a functor stands beside the draft, and runs") {
+  const Cli cli;
+  const std::string source =
+      cli.write("apply.cu",
+                "struct Scale { float by; __host__ __device__ float operator()(float v) const { return v * by; } };\n"
+                "template <class F> __global__ void apply(F f, float* x, int n) {\n"
+                "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = f(x[i]);\n}\n"
+                "int main() {\n  const int n = 256;\n  float* x;\n  cudaMalloc(&x, n * sizeof(float));\n"
+                "  apply<<<(n + 63) / 64, 64>>>(Scale{2.0f}, x, n);\n}\n");
+  CHECK(has(cli.xtune({"init", source}).stderr_text, "`xtune init --wrap` writes a kernel that makes it"));
+  const json answer = parsed(cli.xtune({"init", "--wrap", source, "--format", "json"}));
+  CHECK(answer["valid"] == true);
+  CHECK(answer["blanks"] == json::array());
+  CHECK(has(text_of_file(cli.path("apply_wrapped.cu")), "auto f = Scale{2.0f};  // as on line 10"));
+  CHECK(parsed(cli.run(cli.path("apply.toml"), {"--quiet", "-D", "THREADS=64"}))["counts"] == json{{"ok", 1}});
+  CHECK(has(cli.xtune({"init", "--wrap", source}).stderr_text, "the file exists; --force replaces it"));
+}

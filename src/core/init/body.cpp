@@ -201,11 +201,7 @@ Tokens IndexBounds::resolved(Tokens expression) const {
 bool IndexBounds::starts_at(const std::string& name, const std::string& word) const {
   const auto made = definitions_.find(name);
   return made != definitions_.end() && std::any_of(made->second.begin(), made->second.end(), [&](const auto& each) {
-           const auto has = [&](const char* text) {
-             return std::any_of(each.second.begin(), each.second.end(),
-                                [&](const Token& token) { return token.is(text); });
-           };
-           return has(word.c_str()) && !has("/") && !has("%");
+           return mentions(each.second, word) && !mentions(each.second, "/") && !mentions(each.second, "%");
          });
 }
 
@@ -347,7 +343,7 @@ std::optional<Tokens> threads_at(const Tokens& tokens, std::size_t i, const std:
     Tokens threads;
     bool is_block = false;
     for (const auto& [mark, factor] : factors) {
-      if (std::any_of(factor.begin(), factor.end(), [&](const Token& each) { return each.is(block); })) {
+      if (mentions(factor, block)) {
         is_block = true;
         continue;
       }

@@ -29,11 +29,11 @@ std::string from_launch(const Work& work) {
 
 void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
   const auto begin = host_text(work, loop.begin), end = host_text(work, loop.end), by = host_text(work, loop.step);
-  const bool used = std::any_of(work.launch->arguments.begin(), work.launch->arguments.end(),
-                                [&](const Tokens& each) { return mentions(each, loop.index); }) ||
-                    mentions(work.launch->shared, loop.index) ||
-                    std::any_of(work.launch->grid.begin(), work.launch->grid.end(),
-                                [&](const Tokens& each) { return mentions(each, loop.index); });
+  std::vector<Tokens> uses = work.launch->arguments;
+  uses.insert(uses.end(), work.launch->grid.begin(), work.launch->grid.end());
+  uses.push_back(work.launch->shared);
+  const bool used =
+      std::any_of(uses.begin(), uses.end(), [&](const Tokens& each) { return mentions(each, loop.index); });
   const std::string place = fmt::format("the loop on line {}", loop.line);
   if (!begin || !end || !by || (!used && is_timing(loop))) {
     step.comment = !begin || !end || !by
