@@ -53,7 +53,10 @@ class TokenReader : SourceCursor {
     found.name = word();
     found.text = base::trimmed(rest_of_line(), " \t\r");
     while (!at_end() && peek() != '\n')
-      if (!skip_splice() && !skip_comment()) ++at_;
+      if (peek() == '"' || peek() == '\'')
+        skip_quoted(peek());
+      else if (!skip_splice() && !skip_comment())
+        ++at_;
     found.begin = begin;
     found.end = at_;
     const std::string& name = found.name;

@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/tokens.hpp"
 #include "system/files.hpp"
 
 using namespace xtune::base;
@@ -146,4 +147,11 @@ TEST_CASE("preamble: any text is taken, and its parts make up the whole") {
     CHECK_FALSE(scan_source(split.head).includes.empty());
   }
   CHECK(with_head > 100);
+}
+
+TEST_CASE("what looks like a comment in a directive's text is none") {
+  const TokenizedSource read = tokenize("#define ALL \"/*.cu\"\nint a; // */\n");
+  CHECK(read.tokens.size() == 3);
+  CHECK(read.directives.front().text == "ALL \"/*.cu\"");
+  CHECK(preamble_length("#define ALL \"/*.cu\"\n#include <x>\nint a; // */\n") == 33);
 }
