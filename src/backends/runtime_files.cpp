@@ -38,6 +38,10 @@ void write_portable_headers(const std::filesystem::path& directory, std::initial
 }
 
 void write_unread_headers(const std::filesystem::path& directory, const build::UnreadHeaders::Names& headers) {
+  // "../x.h" is looked for above the directory that is searched.
+  std::error_code failed;
+  std::filesystem::create_directories(directory / "above" / "above" / "missing", failed);
+  std::filesystem::create_directory_symlink("above/above/missing", directory / "missing", failed);
   for (const std::string& name : headers.missing) write_header(directory / "missing" / name, "");
   for (const std::string& name : headers.unusable) {
     const build::PortableHeader* standin = build::find_header(build::standin_headers(), name);

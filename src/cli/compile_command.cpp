@@ -85,6 +85,7 @@ class CompileRun {
       rows.push_back({target.arch, problem, config, report::config_text(spec, config), std::move(swept)});
     }
     if (const std::string& failure = sweep.common_failure(); !failure.empty()) tell("{}: {}\n", target.arch, failure);
+    if (!sweep.warning().empty()) tell("warning: {}: {}\n", target.arch, sweep.warning());
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.config_text < b.config_text; });
     std::move(rows.begin(), rows.end(), std::back_inserter(report_.rows));
   }

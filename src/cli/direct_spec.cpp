@@ -8,6 +8,8 @@
 
 #include "base/text.hpp"
 #include "cli/output.hpp"
+#include "core/build/unread_headers.hpp"
+#include "core/init/signature.hpp"
 #include "core/spec/document.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
@@ -303,7 +305,7 @@ std::string kernel_spec(const std::string& source, const DirectOptions& options,
     const auto [argument, shape] = split_named("--shape", text, "--shape NAME=EXPR,..., for example --shape x=M,N");
     request.shapes[argument] = split_expressions(shape);
   }
-  init::Draft draft = draft_at(source, place, request);
+  init::Draft draft = draft_at(source, place, options.project, request);
   require_use(draft, request);
   Words guesses, blanks;
   for (const init::DraftLine& line : draft.guesses) guesses.push_back(as_option(draft, line));
@@ -326,11 +328,27 @@ std::string kernel_spec(const std::string& source, const DirectOptions& options,
 
 }  // namespace
 
-init::Draft draft_at(const std::string& source, const fs::path& place, init::DraftRequest request) {
+init::Draft draft_at(const std::string& source, const fs::path& place, const ProjectFlags& flags,
+                     init::DraftRequest request) {
   request.source = read_given([&] { return system::read_file(source); });
-  request.headers = init::header_texts(source, request.source);
-  request.source_path = relative_to(source, fs::absolute(place).parent_path());
+  const fs::path folder = fs::absolute(place).parent_path();
+  request.source_path = relative_to(source, folder);
+  request.project =
+      read_given([&] { return init::project_options(source, flags.include_dirs, flags.compile_commands, folder); });
+  spec::KernelSpec kernel;
+  for (const auto& [path, from] : request.project.include_dirs) kernel.include_dirs.push_back(folder / path);
+  const init::UserHeaders headers = init::user_headers({fs::absolute(source), request.source}, kernel).value();
+  for (auto& [path, text] : headers.texts()) request.headers.push_back(std::move(text));
+  for (const std::string& line : init::described(request.project)) tell("{}: {}\n", base::printable(source), line);
+  tell_warnings(build::missing_lines(headers.missing, headers.searched));
   return init::draft_spec(request);
+}
+
+void add_project_options(const OptionGroup& group, ProjectFlags& flags) {
+  group.list("-I,--include", flags.include_dirs, "DIR", "Search this directory for the headers of the source, too");
+  group.value("--compile-commands", flags.compile_commands, "FILE",
+              "Take include directories, -D and -std from this compile_commands.json, or from none; default: the "
+              "nearest one above the source, or in build/ there");
 }
 
 void add_direct_options(CLI::App& command, DirectOptions& options) {
@@ -349,6 +367,7 @@ void add_direct_options(CLI::App& command, DirectOptions& options) {
   direct.value("--name", options.name, "NAME", "Store the results of a command under this name");
   direct.value("--write-spec", options.write_spec, "FILE",
                "Write the spec to a file, for best, report and other commands");
+  add_project_options(direct, options.project);
 }
 
 Words words_behind_dashes() {
@@ -392,7 +411,9 @@ std::optional<DirectSpec> direct_spec(const Words& paths, const DirectOptions& o
   for (const auto& [option, is_used] : {std::pair("--grid", !options.grid.empty()),
                                         {"--block", !options.block.empty()},
                                         {"--shape", !options.shapes.empty()},
-                                        {"--entry", !options.entry.empty()}})
+                                        {"--entry", !options.entry.empty()},
+                                        {"-I", !options.project.include_dirs.empty()},
+                                        {"--compile-commands", !options.project.compile_commands.empty()}})
     if (is_used && !is_kernel) refuse(option, "it goes with a kernel's source: xtune run kernel.cu -p BLOCK=64,128");
   for (const auto& [option, is_used] : {std::pair("--time", !options.time.empty()),
                                         {"--build", !options.build.empty()},

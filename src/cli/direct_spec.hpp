@@ -11,6 +11,13 @@
 
 namespace xtune::cli {
 
+/// What a draft takes from the project of its source.
+struct ProjectFlags {
+  std::vector<std::string> include_dirs;
+  std::string compile_commands;  ///< as of init::project_options
+};
+void add_project_options(const OptionGroup& group, ProjectFlags& flags);
+
 struct DirectOptions {
   std::vector<std::string> parameters;  ///< NAME=VALUES
   std::string entry, name;
@@ -18,6 +25,7 @@ struct DirectOptions {
   std::vector<std::string> shapes;  ///< of a kernel: ARGUMENT=EXPRESSIONS
   std::string build, time;          ///< of a command
   std::string write_spec;           ///< file for the spec; empty: none
+  ProjectFlags project;             ///< of a kernel
 };
 void add_direct_options(CLI::App& command, DirectOptions& options);
 
@@ -34,7 +42,9 @@ std::optional<DirectSpec> direct_spec(const std::vector<std::string>& paths, con
 /// A message about the spec as one about the options that it comes from.
 std::string in_options(const DirectSpec& spec, std::string message);
 
-/// Drafts a spec for a kernel's source, as a file at this place would have it.
-init::Draft draft_at(const std::string& source, const std::filesystem::path& place, init::DraftRequest request);
+/// Drafts a spec for a kernel's source, as a file at this place would have it. Tells what its project says, and which
+/// of its headers are missing.
+init::Draft draft_at(const std::string& source, const std::filesystem::path& place, const ProjectFlags& flags,
+                     init::DraftRequest request);
 
 }  // namespace xtune::cli

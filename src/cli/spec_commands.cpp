@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 struct InitOptions {
   std::string source, entry, output, format = "text";
   bool force = false, steps = false, wrap = false;
+  ProjectFlags project;
 };
 
 /// Why xtune would not read the draft; empty: it does.
@@ -53,7 +54,7 @@ int init(const InitOptions& options) {
                       "-o names another");
   request.entries = split_list(options.entry);
   request.launched_steps = options.steps;
-  const init::Draft draft = draft_at(options.source, path, request);
+  const init::Draft draft = draft_at(options.source, path, options.project, request);
   const std::string shown = base::printable(path.string());
   const std::string text = fmt::format(
       "# A draft that `xtune init` made from {}. Fill in each \"?\"; look at lines with \"guess\". Then:\n"
@@ -103,6 +104,7 @@ void add_init_command(CLI::App& app, Context& context) {
                 "Choose a kernel of the source, or several, which become [[steps]]; default: the only one");
   problem.flag("--steps", options.steps, "Draft the launches in the source's host code as [[steps]], in their order");
   problem.flag("--wrap", options.wrap, "Write a kernel that makes the functor or lambda of a kernel, beside the draft");
+  add_project_options(problem, options.project);
   OptionGroup(command, option_group::output)
       .value("-o,--output", options.output, "FILE",
              "Write to this file, or to standard output for -; default: the source's name with .toml");

@@ -109,7 +109,7 @@ Build Builder::build(const spec::Spec& spec, const space::Space& space, const Bi
   const auto stored = [&](const std::string& arch, const std::string& fingerprint) {
     const resolve::CandidateResolver resolver = resolver_for(arch, fingerprint);
     const build::CompileRequest request = resolver.compile_request(config);
-    if (record) resolver.learn(request, manifest_of_artifact(record->artifact_key));
+    if (record) resolver.learn(request.source_name, manifest_of_artifact(record->artifact_key));
     for (const std::string& key : resolver.artifact_keys(request))
       if (auto artifact = find(key, record)) {
         build.artifact = std::move(*artifact);

@@ -101,3 +101,62 @@ TEST_CASE("a wrapper of a functor stands beside the draft, and runs") {
   CHECK(parsed(cli.run(cli.path("apply.toml"), {"--quiet", "-D", "THREADS=64"}))["counts"] == json{{"ok", 1}});
   CHECK(has(cli.xtune({"init", "--wrap", source}).stderr_text, "the file exists; --force replaces it"));
 }
+
+TEST_CASE("headers of the project are found by -I and compile_commands.json, which the draft then needs no longer") {
+  const Cli cli;
+  for (const char* folder : {"src", "inc", "lib/deep", "build"}) fs::create_directories(cli.path("project/") + folder);
+  cli.write("project/inc/own.cuh", "#pragma once\n#include \"deep/scale.cuh\"\nusing Input = float;\n");
+  cli.write("project/lib/deep/scale.cuh", "#define FACTOR SCALE\n");
+  const std::string source =
+      cli.write("project/src/k.cu",
+                "#include \"own.cuh\"\n#ifndef BLOCK\n#define BLOCK 64\n#endif\n"
+                "__global__ void k(const Input* x, Input* y, int n) {\n"
+                "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n  if (i < n) y[i] = FACTOR * x[i];\n}\n");
+  const std::string spec = cli.path("project/src/k.toml"), root = fs::canonical(cli.path("project")).string();
+  cli.write("project/CMakeLists.txt", "\n");
+  const CommandResult missing = cli.xtune({"init", source, "-o", "-"});
+  CHECK(has(missing.stderr_text, "k.cu:1: #include \"own.cuh\" is not in " + root + "/src. " + root + "/inc has it"));
+  CHECK(has(missing.stdout_text, "dtype = \"?\""));
+  const std::string database = cli.write("project/build/compile_commands.json",
+                                         "[{\"directory\": \"..\", \"file\": \"src/k.cu\", \"command\": \"nvcc -Ilib "
+                                         "-DSCALE=2 -DBLOCK=8 -std=c++17 k.cu\"}]");
+  const CommandResult drafted = cli.xtune({"init", source, "-I", cli.path("project/inc")});
+  CHECK(drafted.exit_code == 0);
+  CHECK(has(drafted.stderr_text, "include directory ../lib (from ../build/compile_commands.json, entry of k.cu)"));
+  CHECK_FALSE(has(drafted.stderr_text, "is not in"));
+  const std::string text = text_of_file(spec);
+  CHECK(has(text, "  \"../inc\",  # -I\n  \"../lib\",  # ../build/compile_commands.json, entry of k.cu\n]\n"));
+  CHECK(has(text, "options = [\"-std=c++17\"]"));
+  CHECK(has(text, "defines = { SCALE = \"2\" }"));
+  CHECK(has(text, "# -DBLOCK=8 is the parameter"));
+  fs::remove(database);
+  const CommandResult checked = cli.xtune({"check", spec});
+  CHECK_MESSAGE(checked.exit_code == 0, checked.stderr_text);
+  CHECK(parsed(cli.run(spec, {"--quiet", "-D", "n=256", "-D", "BLOCK=16"}))["counts"] == json{{"ok", 1}});
+  cli.write("project/compile_commands.json", "[{");
+  const CommandResult broken = cli.xtune({"init", source, "--force"});
+  CHECK(broken.exit_code == 2);
+  CHECK(has(broken.stderr_text, "compile_commands.json: not JSON (parse error at line 1"));
+  CHECK(cli.xtune({"init", source, "--force", "--compile-commands", "none"}).exit_code == 0);
+}
+
+TEST_CASE("a header that is missing is read as empty if the kernel compiles without, and a failure names it") {
+  const Cli cli;
+  const auto spec_of = [&](const std::string& body) {
+    cli.write("k.cu", "#include \"gone/host.h\"\n#include \"../up.h\"\n__global__ void k(float* y) {\n" + body + "}\n");
+    return cli.write(
+        "k.toml",
+        "[kernel]\nname = \"k\"\nsource = \"k.cu\"\n[space.params]\nB = [1]\n[launch]\ngrid = [1]\nblock = "
+        "[\"B\"]\n[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [1]\nrole = \"out\"\n");
+  };
+  const CommandResult compiled = cli.xtune({"compile", spec_of("  y[0] = 1;\n"), "--backend", "host"});
+  CHECK_MESSAGE(compiled.exit_code == 0, compiled.stdout_text);
+  CHECK(has(compiled.stderr_text, "read as empty: \"../up.h\", \"gone/host.h\""));
+  const CommandResult checked = cli.xtune({"check", cli.path("k.toml")});
+  CHECK(checked.exit_code == 0);
+  CHECK(has(checked.stderr_text, "k.cu:1: #include \"gone/host.h\" is not in"));
+  const CommandResult failed =
+      cli.xtune({"compile", spec_of("  y[0] = NEEDED;\n"), "--backend", "host", "--format", "json"});
+  CHECK(has(failed.stdout_text, "'NEEDED' was not declared in this scope"));
+  CHECK(has(failed.stdout_text, "(hint: k.cu:1: #include \\\"gone/host.h\\\" is not in"));
+}

@@ -98,6 +98,7 @@ struct Artifact {
   std::vector<std::string> variables{};  ///< the symbols of the request's variables, in its order
   std::vector<KernelEntry> entries{};    ///< of several kernels, all of them; empty: there is one
   Manifest manifest{};                   ///< with which the key was made
+  std::vector<std::string> unread{};     ///< missing headers that were read as empty, as included: "<mpi.h>"
   /// For core/build/manifest.hpp; unset if the compiler does not list them. Neither stored nor sent.
   std::optional<FilesRead> files_read{};
 };

@@ -38,7 +38,8 @@ constexpr auto artifact_form = fields::object<Artifact>(
     required("log", &Artifact::log, fields::text), required("compile_s", &Artifact::compile_s),
     required("usage", &Artifact::usage, usage_form), optional("toolchain", &Artifact::toolchain, fields::text),
     optional("variables", &Artifact::variables, fields::text), optional("manifest", &Artifact::manifest, manifest_form),
-    fields::unless_empty("entries", &Artifact::entries, fields::List{entry_form}));
+    fields::unless_empty("entries", &Artifact::entries, fields::List{entry_form}),
+    optional("unread", &Artifact::unread, fields::text));
 
 }  // namespace
 

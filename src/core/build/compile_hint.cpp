@@ -45,28 +45,6 @@ bool has_any_word(std::string_view line, const std::vector<std::string_view>& wo
   return false;
 }
 
-bool states_an_error(std::string_view line) {
-  return has_any_word(line, {"error:", "error :", "Error:", "catastrophic error"});
-}
-
-/// The name in quotes of "cannot open source file "cstdint"", "'cstdint' file not found".
-std::string_view quoted_name(std::string_view line) {
-  const std::size_t begin = line.find_first_of("\"'");
-  if (begin == std::string_view::npos) return {};
-  const std::size_t end = line.find(line[begin], begin + 1);
-  return end == std::string_view::npos ? std::string_view() : line.substr(begin + 1, end - begin - 1);
-}
-
-/// The header that a compiler could not open; empty: the line reports something else. NVRTC: 'cannot open source file
-/// "x.h"', clang: "fatal error: 'x.h' file not found", GCC: "fatal error: x.h: No such file or directory".
-std::string_view missing_header(std::string_view line) {
-  if (has_any_word(line, {"cannot open source file \"", "' file not found"})) return quoted_name(line);
-  constexpr std::string_view opening = ": fatal error: ", end = ": No such file or directory";
-  const std::size_t at = line.find(opening);
-  if (at == line.npos || !line.ends_with(end)) return {};
-  return line.substr(at + opening.size(), line.size() - end.size() - at - opening.size());
-}
-
 /// CUDA's functions of one number that the C library does not have, with and without the 'f' of float.
 bool is_special_function(std::string_view name) {
   if (name.ends_with('f')) name.remove_suffix(1);
@@ -274,127 +252,10 @@ std::string macro_hint(const CompileRequest& request, const CandidateFailure& fa
              fmt::join(names, "}, {"));
 }
 
-/// The first line with an error; empty: none.
-std::string_view first_error(std::string_view log) {
-  for (const std::string_view line : base::split_lines(log))
-    if (states_an_error(line)) return line;
-  return {};
-}
-
-/// A header that need not be there: <x> of any library, and the vendors' own in quotes too.
-bool may_be_missing(std::string_view name, const CompileRequest& request, const std::string& log) {
-  if (name.empty() || name.front() == '/' || name.find("..") != name.npos) return false;
-  if (name.starts_with("cuda") || name.starts_with("hip/") || name == "device_launch_parameters.h") return true;
-  const std::string angled = fmt::format("<{}>", name);
-  return log.find(angled) != log.npos || request.source.find(angled) != request.source.npos;
-}
-
-/// "; read as empty: <mpi.h>, ..."; empty: all headers were read.
-std::string names_of_unread(const UnreadHeaders::Names& unread) {
-  std::string text;
-  if (!unread.missing.empty())
-    text += fmt::format(
-        "; not found and read as empty: <{}> (include_dirs names the directory of a header that the kernel needs)",
-        fmt::join(unread.missing, ">, <"));
-  if (!unread.unusable.empty())
-    text += fmt::format("; not for device code and read as empty: <{}>", fmt::join(unread.unusable, ">, <"));
-  return text;
-}
-
 }  // namespace
 
 bool states_a_requirement(std::string_view text) {
   return has_any_word(text, {"static assertion", "static_assert", "#error", "is negative", "negative size"});
-}
-
-std::string unread_warning(std::string_view log) {
-  static const RE2 note("; not found and read as empty: ([^()\n]*)", RE2::Latin1);
-  static const RE2 header("<([^>]+)>"),
-      usual("[a-z_0-9]+|(?:cuda|hip|nv|cu[a-z]+)[^/]*|(?:cuda|hip|nv|cub|thrust).*/.*");
-  std::string names, name, list;
-  if (!RE2::PartialMatch({log.data(), log.size()}, note, &list)) return {};
-  re2::StringPiece rest(list);
-  while (RE2::FindAndConsume(&rest, header, &name))
-    if (!RE2::FullMatch(name, usual)) names += (names.empty() ? "<" : ", <") + name + ">";
-  return names.empty() ? names
-                       : "not found and read as empty: " + names +
-                             "; include_dirs of [kernel] names the directory of a header that the kernel needs";
-}
-
-UnreadHeaders::Names UnreadHeaders::of(const std::string& source_name) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = names_.find(std::filesystem::path(source_name).filename());
-  return found == names_.end() ? Names{} : found->second;
-}
-
-bool UnreadHeaders::add(std::set<std::string> Names::*kind, const std::string& source_name, const std::string& header) {
-  const std::lock_guard lock(mutex_);
-  std::set<std::string>& names = names_[std::filesystem::path(source_name).filename()].*kind;
-  // A file cannot be a directory, too.
-  const auto clashes = [&](const std::string& other) {
-    return other.starts_with(header + "/") || header.starts_with(other + "/");
-  };
-  return std::ranges::none_of(names, clashes) && names.insert(header).second;
-}
-
-namespace {
-
-/// The headers that a source and the user's headers include as <x>, without those that they ask for (__has_include).
-std::set<std::string> angled_headers(const CompileRequest& request) {
-  std::set<std::string> names, asked_for;
-  ScannedFiles scanned;
-  for (const SourceScan& file : compile_closure(request, {}, scanned).files) {
-    for (const IncludeDirective& include : file.includes)
-      if (!include.quoted) names.insert(include.name);
-    for (const IncludeDirective& mention : file.mentioned) asked_for.insert(mention.name);
-  }
-  std::erase_if(names, [&](const std::string& name) { return asked_for.contains(name); });
-  return names;
-}
-
-/// The compiler's log of these lines, without the rest of the source.
-std::string log_of(const CompileRequest& request, const std::string& lines, const Compile& compile) {
-  CompileRequest only = request;
-  only.source = lines + "extern \"C\" __global__ void xtune_probe() {}\n";
-  only.entry = "xtune_probe";
-  only.defines.clear();
-  only.variables.clear();
-  only.more_entries.clear();
-  try {
-    return compile(only).log;
-  } catch (const CandidateFailure& failure) {
-    return failure.log();
-  }
-}
-
-}  // namespace
-
-bool UnreadHeaders::learn(const CompileRequest& request, const CandidateFailure& failure, const Compile& compile) {
-  const std::string_view error = first_error(failure.log());
-  const auto is_in_own = [&](std::string_view line) {
-    return std::ranges::any_of(own_folders_, [&](const std::string& folder) { return line.starts_with(folder + "/"); });
-  };
-  if (is_in_own(error)) {
-    bool learned = false;
-    for (const std::string& name : angled_headers(request))
-      if (add(&Names::readable, request.source_name, name) &&
-          is_in_own(first_error(log_of(request, "#include <" + name + ">\n", compile))))
-        learned = add(&Names::unusable, request.source_name, name) || learned;
-    return learned;
-  }
-  const std::string missing(missing_header(error));
-  if (!may_be_missing(missing, request, failure.log()) || !add(&Names::missing, request.source_name, missing))
-    return false;
-  // All others at once: a compiler stops at the first one.
-  std::string lines;
-  const std::set<std::string> names = angled_headers(request);
-  for (const std::string& name : names)
-    lines += fmt::format("#if !__has_include(<{0}>)\n#warning no <{0}>\n#endif\n", name);
-  const std::string log = log_of(request, lines, compile);
-  for (const std::string& name : names)
-    if (log.find("no <" + name + ">") != log.npos && may_be_missing(name, request, log))
-      add(&Names::missing, request.source_name, name);
-  return true;
 }
 
 std::string compile_hint(KernelCompiler compiler, std::string_view log) { return hint_in(compiler, log, {}); }
@@ -406,17 +267,18 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
   const auto start = std::chrono::steady_clock::now();
   try {
     Artifact artifact = compile(request);
-    if (const std::string unread_names = names_of_unread(unread.of(request.source_name)); !unread_names.empty())
-      artifact.log += request.source_name + ": note" + unread_names + "\n";
+    for (const std::string& name : unread.of(request.source_name).notable) artifact.unread.push_back(name);
     return artifact;
   } catch (const CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
     if (unread.learn(request, failure, compile)) return with_compile_hint(compiler, request, compile_files, unread);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    const UnreadHeaders::Names headers = unread.of(request.source_name);
     std::string hint = hint_in(compiler, failure.log(), request.left_out);
+    if (hint.empty()) hint = missing_hint(request, headers);
     if (hint.empty() && took.count() < longest_to_repeat_s) hint = macro_hint(request, failure, compile);
-    std::string message = error_in_header(failure.what(), failure.log(), system::temporary_folder().string()) +
-                          names_of_unread(unread.of(request.source_name));
+    std::string message =
+        error_in_header(failure.what(), failure.log(), system::temporary_folder().string()) + text_of(headers);
     if (message == failure.what() && hint.empty()) throw;
     if (!hint.empty()) message += fmt::format(" (hint: {})", hint);
     const auto rethrow = [&](auto other) {

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/build/unread_headers.hpp"
 
 namespace xtune::build {
 
@@ -18,32 +15,6 @@ enum class KernelCompiler { host, nvrtc, hiprtc, hip_clang };
 
 /// A sentence about the log's error that is known best, without a full stop; empty: none is known.
 std::string compile_hint(KernelCompiler compiler, std::string_view log);
-
-/// Headers that a source includes and its compiler cannot read: most are for the CPU's side of a program (<mpi.h>,
-/// <thrust/sort.h>), so they are read as empty. What one compile has found out, the next ones of the source know.
-/// Sources are known by their file's name: a cut one is compiled elsewhere (unit_headers.hpp). Thread-safe.
-class UnreadHeaders {
- public:
-  struct Names {
-    std::set<std::string> missing;   ///< found nowhere: empty files are searched for after all other directories
-    std::set<std::string> unusable;  ///< the compiler refuses them: stand-ins are searched for before its own headers
-    std::set<std::string> readable;  ///< the compiler was asked, and reads them
-  };
-  /// own_folders: those of the compiler's own headers, some of which it may refuse.
-  explicit UnreadHeaders(std::vector<std::string> own_folders = {}) : own_folders_(std::move(own_folders)) {}
-
-  Names of(const std::string& source_name) const;
-  /// Adds what the failed compile shows. False: nothing, so that another attempt would fail alike.
-  bool learn(const CompileRequest& request, const CandidateFailure& failure,
-             const std::function<Artifact(const CompileRequest&)>& compile);
-
- private:
-  bool add(std::set<std::string> Names::*kind, const std::string& source_name, const std::string& header);
-
-  const std::vector<std::string> own_folders_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Names> names_;
-};
 
 /// compile(request), again each time that `unread` learns from a failure; messages name the headers. A
 /// CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure
@@ -54,10 +25,6 @@ class UnreadHeaders {
 using Compile = std::function<Artifact(const CompileRequest&)>;
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
                            UnreadHeaders& unread);
-
-/// A warning, if a log says that headers were not found and read as empty which are neither C++'s nor the vendors':
-/// they may have held what the kernel needs. Empty: it does not.
-std::string unread_warning(std::string_view log);
 
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
 std::string first_error_or_first_line(const std::string& log);

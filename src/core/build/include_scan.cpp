@@ -68,6 +68,8 @@ class Scanner : SourceCursor {
     }
     if (auto file = header_name()) {
       file->any = name == "include_next";
+      file->line = line();
+      file->conditional = conditions_ > 0;
       (embeds ? found_.mentioned : found_.includes).push_back(std::move(*file));
     }
   }

@@ -13,6 +13,8 @@ struct IncludeDirective {
   bool quoted = false;  ///< "x" rather than <x>
   /// Which file of this name is read depends on more than the order of directories (#include_next, .incbin).
   bool any = false;
+  std::size_t line = 0;      ///< from 1; 0: unknown
+  bool conditional = false;  ///< within #if, #ifdef or #ifndef
 };
 
 /// A #define.

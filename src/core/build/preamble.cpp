@@ -118,7 +118,7 @@ SplitSource split_source(const CompileRequest& request) {
   split.tail_line += static_cast<std::size_t>(std::count(split.head.begin(), split.head.end(), '\n'));
   split.digest = base::sha256(closure.canonical_text);
   for (const KeyedFile& file : closure.keyed.files) split.states += file.state + "\n";
-  split.of_toolchain = closure.of_toolchain;
+  split.of_toolchain = !closure.missing.empty();
   return split;
 }
 

@@ -127,7 +127,8 @@ class ClosureReader {
       : search_(std::move(folders)),
         known_(known),
         source_{{}, scan_source(request.source)},
-        source_name_(request.source_name) {
+        source_name_(request.source_name),
+        first_line_(request.first_line) {
     for (const auto& [name, value] : request.defines) macros_.define(name + " " + value);
     for (const std::string& macro : include_options(request.options).macros) macros_.define(macro);
     add(source_.scan, base::sha256(request.source), source_name_);
@@ -140,7 +141,9 @@ class ClosureReader {
   SourceClosure closure() {
     closure_.canonical_text = canonical_list(lines_);
     closure_.computes = !computed_.texts.empty();
-    for (const std::string& text : incomplete_) closure_.keyed.unknown.push_back(text);
+    std::erase_if(closure_.missing,
+                  [&](const MissingInclude& each) { return names_.asked_for.contains(each.include.name); });
+    for (const std::string& text : names_.incomplete) closure_.keyed.unknown.push_back(text);
     return std::move(closure_);
   }
 
@@ -163,9 +166,12 @@ class ClosureReader {
                     "stopped while headers of " + base::printable(source_name_.string()) + " were read");
       const Waiting file = std::move(waiting_.front());
       waiting_.pop_front();
-      const fs::path folder = file.path.parent_path();
-      for (const IncludeDirective& include : file.scan->includes) mention(include, folder);
-      for (const IncludeDirective& include : file.scan->mentioned) mention(include, folder);
+      for (const IncludeDirective& include : file.scan->includes)
+        if (!mention(include, file.path)) add_missing(include, file.path);
+      for (const IncludeDirective& include : file.scan->mentioned) {
+        mention(include, file.path);
+        names_.asked_for.insert(include.name);
+      }
       for (const MacroLine& macro : file.scan->macros) macros_.define(macro.text);
       for (const std::string& text : file.scan->computed)
         computed_.texts.push_back({text, file.path, "#include " + text});
@@ -178,8 +184,8 @@ class ClosureReader {
 
   /// Included files may define macros, which may name more files. Returns true if there was something new.
   bool mention_computed() {
-    const std::size_t before = mentioned_.size();
-    incomplete_.clear();
+    const std::size_t before = names_.mentioned.size();
+    names_.incomplete.clear();
     if (!computed_.conditions.empty())
       for (const std::string& name : macros_.probing())
         for (const auto& [text, path] : computed_.conditions)
@@ -188,41 +194,48 @@ class ClosureReader {
       const MacroDefinitions::Names names = macros_.names_of(text);
       closure_.computed_by.insert(names.used.begin(), names.used.end());
       if (!names.complete) closure_.computed_by.insert(any_name);
-      if (!names.complete) incomplete_.insert(path.filename().string() + ": " + shown);
+      if (!names.complete) names_.incomplete.insert(path.filename().string() + ": " + shown);
       for (const IncludeDirective& name : names.names)
-        if (mentioned_.insert(path.string() + (name.quoted ? "\"" : "<") + name.name).second)
-          mention(name, path.parent_path());
+        if (names_.mentioned.insert(path.string() + (name.quoted ? "\"" : "<") + name.name).second)
+          if (!mention(name, path)) add_missing(name, path);
     }
-    return mentioned_.size() > before;
+    return names_.mentioned.size() > before;
   }
 
-  void mention(const IncludeDirective& include, const fs::path& folder) {
+  void add_missing(const IncludeDirective& include, const fs::path& file) {
+    if (!names_.missing.insert(include.name).second) return;
+    closure_.missing.push_back({include, file});
+    if (file == source_name_ && include.line > 0) closure_.missing.back().include.line += first_line_ - 1;
+  }
+
+  /// false: the file is in no directory.
+  bool mention(const IncludeDirective& include, const fs::path& from) {
     lines_.push_back((include.quoted ? "quoted " : "angled ") + include.name);
     bool found = false;
-    for (const fs::path& candidate : folders_for(include, folder)) {
+    for (const fs::path& candidate : folders_for(include, from.parent_path())) {
       const fs::path path = candidate / include.name;
       std::error_code error;
       const fs::path file = fs::canonical(path, error);
       if (error || !fs::is_regular_file(file, error)) {
-        if (absent_.insert(path.string()).second) closure_.keyed.absent.push_back(path.string());
+        if (names_.absent.insert(path.string()).second) closure_.keyed.absent.push_back(path.string());
         continue;
       }
       found = true;
       take(path, file);
       if (!include.any) break;
     }
-    if (found) return;
+    if (found) return true;
     const PortableHeader* const portable = find_header(portable_headers(), include.name);
     if (!portable) {
       lines_.emplace_back("of the toolchain");
       // What a compiler without headers of the system finds in their place.
       const PortableHeader* const standin = find_header(standin_headers(), include.name);
       if (standin && search_.system.empty()) lines_.back() += std::string(", or xtune's ") + standin->sha256;
-      closure_.of_toolchain = true;
-      return;
+      return false;
     }
     lines_.emplace_back("of xtune");
     if (seen_.emplace(portable->name, seen_.size()).second) add(scanned(*portable), portable->sha256, portable->name);
+    return true;
   }
 
   std::vector<fs::path> folders_for(const IncludeDirective& include, const fs::path& folder) const {
@@ -256,7 +269,7 @@ class ClosureReader {
     auto known = known_.find(file);
     if (known == known_.end()) known = known_.emplace(file, scan_file(path)).first;
     const KeyedFile& content = known->second.file;
-    if (opened_.insert(path.string()).second) {
+    if (names_.opened.insert(path.string()).second) {
       KeyedFile opened = content;
       if (opened.path != path) opened = {path.string(), file_state(path), content.sha256, content.recent};
       closure_.keyed.files.push_back(std::move(opened));
@@ -276,9 +289,8 @@ class ClosureReader {
       key_file(path, read);
       if (is_large) found.scan.unknown.emplace_back("more than 16 MiB");
     } else {
-      const std::string text = read_keyed(path, read);
-      found.scan = scan_source(text);
-      found.text_bytes = text.size();
+      found.text = read_keyed(path, read);
+      found.scan = scan_source(found.text);
     }
     found.file = read.files.front();
     return found;
@@ -288,6 +300,7 @@ class ClosureReader {
   ScannedFiles& known_;
   const ScannedFile source_;
   const fs::path source_name_;
+  const std::size_t first_line_;
   MacroDefinitions macros_;
   std::vector<std::string> lines_;
   SourceClosure closure_;
@@ -309,7 +322,9 @@ class ClosureReader {
         texts.push_back({text, path, "__has_include(" + text + ")"});
     }
   } computed_;
-  std::set<std::string> mentioned_, incomplete_, absent_, opened_;
+  struct {
+    std::set<std::string> mentioned, incomplete, absent, opened, missing, asked_for;
+  } names_;
 };
 
 }  // namespace

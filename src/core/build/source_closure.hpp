@@ -16,10 +16,17 @@ namespace xtune::build {
 /// In SourceClosure::computed_by: any name, because the names could not be determined completely.
 inline constexpr const char* any_name = "*";
 
+/// An #include whose file is in no directory that is searched before the compiler's own.
+struct MissingInclude {
+  IncludeDirective include;
+  std::filesystem::path file;  ///< that includes it
+};
+
 struct SourceClosure {
-  std::string canonical_text;           ///< a JSON list of digests and names: neither bytes nor places of files
-  std::vector<SourceScan> files;        ///< the source, then each file once, in the order of first mention
-  bool of_toolchain = false;            ///< some include was not found: a header of the toolchain
+  std::string canonical_text;     ///< a JSON list of digests and names: neither bytes nor places of files
+  std::vector<SourceScan> files;  ///< the source, then each file once, in the order of first mention
+  /// Headers that only a compiler may have. Each name once, and none that __has_include asks for.
+  std::vector<MissingInclude> missing;
   bool computes = false;                ///< definitions determine what is included: #include MACRO
   std::set<std::string> computed_by{};  ///< names whose definitions determine that, as far as this is known
   KeyedFiles keyed;                     ///< the files that were read, and what else determined this choice of files
@@ -42,7 +49,7 @@ struct SystemSearch {
 struct ScannedFile {
   KeyedFile file;
   SourceScan scan;
-  std::size_t text_bytes = 0;  ///< 0: no text, or too much of it; its content was only hashed
+  std::string text{};  ///< empty: no text, or too much of it; its content was only hashed
 };
 /// Files by canonical path.
 using ScannedFiles = std::map<std::filesystem::path, ScannedFile>;

@@ -750,12 +750,6 @@ WrappedKernel wrap(const DraftRequest& request, const HostCode& host, std::vecto
 
 }  // namespace
 
-std::vector<std::string> header_texts(const std::filesystem::path& path, const std::string& text) {
-  std::vector<std::string> texts;
-  for (auto& [header, own] : header_texts(user_headers(path, text).value())) texts.push_back(std::move(own));
-  return texts;
-}
-
 Draft draft_spec(const DraftRequest& request) {
   const TokenizedSource whole = tokenize(request.source);
   const std::vector<KernelFunction> kernels = kernel_functions(whole.tokens);

@@ -1,11 +1,12 @@
 // A first spec for a kernel, from its source: what the source says for sure, and blanks for the rest.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "core/init/project_options.hpp"
 
 namespace xtune::init {
 
@@ -26,6 +27,7 @@ struct DraftRequest {
   std::string wrapper{};  ///< a file beside the draft that wraps a kernel with functors; empty: none
 
   bool launched_steps = false;  ///< the steps are the launches in the source's host code, in their order
+  ProjectOptions project{};
 };
 
 /// A line that the author has to look at.
@@ -50,8 +52,5 @@ struct Draft {
 /// Throws Error(invalid_argument), at its line in the source: there is no kernel of that name or no kernel at all,
 /// there are several and none is named (the message lists them), or an argument has a type that a spec cannot name.
 Draft draft_spec(const DraftRequest& request);
-
-/// Of the user's headers that a source includes, directly or not. Throws Error(io) for one that cannot be read.
-std::vector<std::string> header_texts(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace xtune::init

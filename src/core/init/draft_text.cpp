@@ -29,6 +29,7 @@ class DraftWriter {
     draft_.text = fmt::format("[kernel]\nname = {}\nsource = {}\n", spec::toml_string(model_.kernel),
                               spec::toml_string(request_.wrapper.empty() ? request_.source_path : request_.wrapper));
     if (is_single()) line("entry = " + spec::toml_string(model_.steps.front().entry));
+    draft_.text += kernel_lines(request_.project, draft_.parameters);
     for (const std::string& note : model_.notes) line("# " + note);
     if (!model_.sizes.empty()) line("\n[problem]");
     for (const DraftSize& size : model_.sizes) line(size.name + " = " + size.value, size.comment);

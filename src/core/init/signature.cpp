@@ -8,16 +8,15 @@
 
 #include "base/text.hpp"
 #include "core/init/source.hpp"
-#include "system/files.hpp"
 
 namespace xtune::init {
 
-std::optional<build::ScannedFiles> user_headers(const std::filesystem::path& source, const std::string& text,
-                                                const spec::KernelSpec& kernel) {
+std::optional<UserHeaders> user_headers(const spec::SourceText& source, const spec::KernelSpec& kernel) {
   build::CompileRequest request;
-  request.source_name = source.string();
-  request.source = text;
-  request.include_dirs.push_back(source.parent_path().string());
+  request.source_name = source.path.string();
+  request.source = source.text;
+  request.first_line = source.first_line;
+  request.include_dirs.push_back(source.path.parent_path().string());
   for (const std::filesystem::path& directory : kernel.include_dirs) request.include_dirs.push_back(directory.string());
   std::vector<std::string> options;
   for (const spec::Text& option : kernel.options) options.push_back(option.text);
@@ -26,17 +25,18 @@ std::optional<build::ScannedFiles> user_headers(const std::filesystem::path& sou
   const build::IncludeOptions paths = build::include_options(options);
   if (!paths.forced.empty()) return std::nullopt;
   request.include_dirs.insert(request.include_dirs.end(), paths.folders.begin(), paths.folders.end());
-  build::ScannedFiles headers;
-  build::source_closure(request, {}, headers);
+  UserHeaders headers;
+  headers.missing = build::source_closure(request, {}, headers.files).missing;
+  headers.searched = std::move(request.include_dirs);
   return headers;
 }
 
-std::vector<std::pair<std::filesystem::path, std::string>> header_texts(const build::ScannedFiles& headers) {
+std::vector<std::pair<std::filesystem::path, std::string>> UserHeaders::texts() const {
   constexpr std::size_t max_bytes = std::size_t{1} << 20;  // a token takes 60 bytes
-  std::vector<std::pair<std::filesystem::path, std::string>> texts;
-  for (const auto& [path, header] : headers)
-    if (header.text_bytes > 0 && header.text_bytes <= max_bytes) texts.emplace_back(path, system::read_file(path));
-  return texts;
+  std::vector<std::pair<std::filesystem::path, std::string>> found;
+  for (const auto& [path, header] : files)
+    if (!header.text.empty() && header.text.size() <= max_bytes) found.emplace_back(path, header.text);
+  return found;
 }
 
 namespace {
@@ -58,10 +58,11 @@ class Sources {
   Sources(const spec::Spec& spec, const std::filesystem::path& path) {
     const spec::SourceText source = spec::read_source(spec, path);
     files_.push_back({source.path.filename().string(), source.first_line, tokenize(source.text)});
-    const auto headers = user_headers(source.path, source.text, spec.kernel);
+    const std::optional<UserHeaders> headers = user_headers(source, spec.kernel);
     complete_ = headers.has_value();
-    for (const auto& [header, text] : header_texts(headers.value_or(build::ScannedFiles())))
-      files_.push_back({header.filename().string(), 1, tokenize(text)});
+    if (headers)
+      for (const auto& [header, text] : headers->texts())
+        files_.push_back({header.filename().string(), 1, tokenize(text)});
     for (const SourceFile& file : files_) {
       add(file.text);
       for (KernelFunction& kernel : kernel_functions(file.text.tokens)) {

@@ -12,13 +12,18 @@
 
 namespace xtune::init {
 
-/// The headers of the user that a source includes, directly or not; nullopt: options of the kernel include more. Throws
-/// Error(io) for one that cannot be read.
-std::optional<build::ScannedFiles> user_headers(const std::filesystem::path& source, const std::string& text,
-                                                const spec::KernelSpec& kernel = {});
+/// The headers of the user that a source includes, directly or not.
+struct UserHeaders {
+  build::ScannedFiles files;
+  std::vector<build::MissingInclude> missing;
+  std::vector<std::string> searched;  ///< directories, in order
 
-/// Their texts, without those that are too large to be read as tokens, such as tables of numbers. Throws Error(io).
-std::vector<std::pair<std::filesystem::path, std::string>> header_texts(const build::ScannedFiles& headers);
+  /// Without those that are too large to be read as tokens, such as tables of numbers.
+  std::vector<std::pair<std::filesystem::path, std::string>> texts() const;
+};
+
+/// nullopt: options of the kernel include more. Throws Error(io) for a header that cannot be read.
+std::optional<UserHeaders> user_headers(const spec::SourceText& source, const spec::KernelSpec& kernel);
 
 /// Throws Error(invalid_spec) at its place in the spec for a kernel, or reference kernel, that its source does not
 /// have, or that declares another number of arguments, one of another kind or type, or a pointer to const for what the

@@ -64,7 +64,7 @@ class CandidateResolver {
   std::string artifact_key(const build::CompileRequest& request) const { return artifact_keys(request).front(); }
   /// What a compile of this request has read; of_reference: it is the reference's, which is part of each measurement
   /// key.
-  void learn(const build::CompileRequest& request, const build::Manifest& manifest, bool of_reference = false) const;
+  void learn(const std::string& source_name, const build::Manifest& manifest, bool of_reference = false) const;
   /// Whether learn() has changed measurement keys since this object was made.
   bool reference_changed() const;
   /// The launches of its kernels; for a program its call. Throws CandidateFailure(rejected) if no step is left, and

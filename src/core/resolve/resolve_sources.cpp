@@ -366,11 +366,11 @@ std::vector<std::string> CandidateResolver::artifact_keys(const build::CompileRe
   return build::possible_keys(base, state_->manifests.of(state_->device.backend, request.source_name));
 }
 
-void CandidateResolver::learn(const build::CompileRequest& request, const build::Manifest& manifest,
+void CandidateResolver::learn(const std::string& source_name, const build::Manifest& manifest,
                               bool of_reference) const {
   const std::lock_guard lock(state_->mutex);
-  std::vector<build::ManifestNow>& known = state_->manifests.of(state_->device.backend, request.source_name);
-  build::ManifestNow now = build::contents_of(manifest, request.source_name);
+  std::vector<build::ManifestNow>& known = state_->manifests.of(state_->device.backend, source_name);
+  build::ManifestNow now = build::contents_of(manifest, source_name);
   if (of_reference) {
     state_->of_reference.set_reads(now.digest, state_->constant_parts);
   }

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/unread_headers.hpp"
 #include "core/init/signature.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
@@ -53,15 +54,14 @@ Names names_in_texts(const spec::Spec& spec) {
 
 /// The words of the source and of its headers; nullopt: it makes names up, by ## or by macros in
 /// #include, or options include more.
-std::optional<Names> words_in_sources(const spec::Spec& spec, const spec::SourceText& source,
-                                      const build::SourceScan& own) {
-  const auto headers = init::user_headers(source.path, source.text, spec.kernel);
+std::optional<Names> words_in(const build::SourceScan& own, const std::optional<init::UserHeaders>& headers) {
   bool computes = own.computes_names || !headers;
   Names words(own.words.begin(), own.words.end());
-  for (const auto& [path, header] : headers.value_or(build::ScannedFiles())) {
-    computes = computes || header.scan.computes_names;
-    words.insert(header.scan.words.begin(), header.scan.words.end());
-  }
+  if (headers)
+    for (const auto& [path, header] : headers->files) {
+      computes = computes || header.scan.computes_names;
+      words.insert(header.scan.words.begin(), header.scan.words.end());
+    }
   return computes ? std::nullopt : std::optional(std::move(words));
 }
 
@@ -81,8 +81,10 @@ void warn_of_reference(const spec::Spec& spec, const std::optional<Names>& kerne
   if (reference.kind == spec::ReferenceSpec::Kind::kernel && !reference.config) {
     const spec::SourceText source = spec::read_source(spec, reference.source);
     const bool own = reference.source != spec.kernel.source && kernel_words;
-    warn_of_missing(reference.at, "the reference kernel", reference.name, source,
-                    own ? words_in_sources(spec, source, build::scan_source(source.text)) : kernel_words, warnings);
+    warn_of_missing(
+        reference.at, "the reference kernel", reference.name, source,
+        own ? words_in(build::scan_source(source.text), init::user_headers(source, spec.kernel)) : kernel_words,
+        warnings);
   }
   if (reference.kind != spec::ReferenceSpec::Kind::command) return;
   const spec::Text& program = reference.command.front();
@@ -102,7 +104,10 @@ std::vector<std::string> source_warnings(const spec::Spec& spec) {
   const spec::SourceText source = spec::read_source(spec, spec.kernel.source);
   const build::SourceScan scan = build::scan_source(source.text);
   std::vector<std::string> warnings;
-  const std::optional<Names> words = spec.for_kokkos() ? std::nullopt : words_in_sources(spec, source, scan);
+  const std::optional<init::UserHeaders> headers =
+      spec.for_kokkos() ? std::nullopt : init::user_headers(source, spec.kernel);
+  if (headers) warnings = build::missing_lines(headers->missing, headers->searched);
+  const std::optional<Names> words = words_in(scan, headers);
   for (const spec::StepSpec& step : spec::steps_of(spec))
     warn_of_missing(step.entry.at, "the kernel", step.entry.text, source, words, warnings);
   warn_of_reference(spec, words, warnings);
@@ -114,8 +119,8 @@ std::vector<std::string> source_warnings(const spec::Spec& spec) {
                       "the same kernel",
                       spec::to_string(spec.parameters_at[i]), name));
   std::vector<std::pair<std::string, build::SourceScan>> files{{spec.kernel.source.filename().string(), scan}};
-  if (const auto headers = init::user_headers(source.path, source.text, spec.kernel); headers && !spec.for_kokkos())
-    for (const auto& [path, header] : *headers) files.emplace_back(path.filename().string(), header.scan);
+  if (headers)
+    for (const auto& [path, header] : headers->files) files.emplace_back(path.filename().string(), header.scan);
   for (const space::Parameter& parameter : spec.parameters)
     for (const auto& [file, scanned] : files) {
       const std::string& name = parameter.name;

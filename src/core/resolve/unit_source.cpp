@@ -7,7 +7,6 @@
 #include "core/build/source_cursor.hpp"
 #include "core/init/signature.hpp"
 #include "core/space/value.hpp"
-#include "system/files.hpp"
 
 namespace xtune::resolve {
 
@@ -44,11 +43,11 @@ std::map<std::string, std::string> headers_of(const spec::Spec& spec, const spec
   constexpr std::size_t max_bytes = std::size_t{1} << 20;
   std::map<std::string, std::string> texts;
   std::size_t bytes = 0;
-  if (const auto headers = init::user_headers(source.path, source.text, spec.kernel))
-    for (const auto& [header, scanned] : *headers) {
-      std::string& text = texts[header.string()] = system::read_file(header);
-      bytes += text.size();
-      if (bytes > max_bytes) return {};
+  if (auto headers = init::user_headers(source, spec.kernel))
+    for (auto& [header, scanned] : headers->files) {
+      bytes += scanned.text.size();
+      if (bytes > max_bytes || !scanned.scan.unknown.empty()) return {};
+      texts[header.string()] = std::move(scanned.text);
     }
   return texts;
 } catch (const Error&) {  // the key's reader reports it

@@ -88,7 +88,7 @@ void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
     build::KeyedFiles files = *trials.front()->request.files;
     build::settle(files);
   }
-  run_.resolver.learn(trials.front()->request, answer.artifact.manifest);
+  run_.resolver.learn(trials.front()->request.source_name, answer.artifact.manifest);
   run_.totals.compile_cpu_s += answer.cpu_s;
   if (longest_first_ && !answer.cached)
     times_.learn(run_.space.value_indices(trials.front()->proposal.index), answer.cpu_s);

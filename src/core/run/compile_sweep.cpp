@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/build/unread_headers.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -87,12 +88,14 @@ void CompileSweep::start(SweptConfig& swept) {
   sharing.push_back(&swept);
   if (sharing.size() > 1) return;
   ++outstanding_;
+  const std::string source = request.source_name;
   compiler_.compile({backend_, store_, swept.key, std::move(request)}, spec_.kernel.compile_timeout_s,
-                    [this, key = swept.key, index = swept.index](const CompileAnswer& answer) {
+                    [this, key = swept.key, index = swept.index, source](const CompileAnswer& answer) {
                       --outstanding_;
-                      common_.add(index, key, resolver_.compile_request(space_.at(index)), answer);
-                      if (!answer.artifact.manifest.empty())
-                        resolver_.learn(resolver_.compile_request(space_.at(index)), answer.artifact.manifest);
+                      if (!common_.refuted())
+                        common_.add(index, key, resolver_.compile_request(space_.at(index)), answer);
+                      resolver_.learn(source, answer.artifact.manifest);
+                      if (warning_.empty()) warning_ = build::unread_warning(answer.artifact);
                       for (SweptConfig* const waiting : sharing_[key]) take(*waiting, answer);
                       answers_.emplace(key, answer);
                     });

@@ -49,6 +49,8 @@ class CompileSweep {
   std::vector<SweptConfig> compile(const std::vector<std::uint64_t>& indices, const std::function<bool()>& stopped,
                                    bool keep_going = false);
   const std::string& common_failure() const noexcept { return given_up_; }
+  /// Of the first artifact that has one (build/unread_headers.hpp).
+  const std::string& warning() const noexcept { return warning_; }
 
  private:
   void start(SweptConfig& swept);
@@ -62,7 +64,7 @@ class CompileSweep {
   system::EventLoop& loop_;
   CompileService& compiler_;
   CommonFailure common_;
-  std::string given_up_;
+  std::string given_up_, warning_;
   std::size_t outstanding_ = 0;
   std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by key of the artifact
   std::map<std::string, CompileAnswer> answers_;              ///< by key of the artifact

@@ -113,7 +113,7 @@ void ProblemSetup::make_reference(std::function<void(Reference)> done) {
           throw Error(kind_of_failure(answer),
                       fmt::format("{}: the reference kernel '{}' did not compile ({}): {}", plan.at, plan.name,
                                   to_string(answer.outcome), message_and_log(answer)));
-        run_.resolver.learn(job.request, answer.artifact.manifest, true);
+        run_.resolver.learn(job.request.source_name, answer.artifact.manifest, true);
         plan.artifact = answer.artifact;
         if (!answer.artifact.key.empty()) job.key = answer.artifact.key;
         done({std::move(plan), std::move(job)});

@@ -325,7 +325,8 @@ void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
   if (trial->purpose == Trial::Purpose::drift || trial->purpose == Trial::Purpose::calibrate)
     return benches.add_compiled(trial, answer.outcome == Outcome::ok);
   fill_compiled(*trial, answer, resolver, !spec.steps.empty());
-  if (const std::string unread = build::unread_warning(answer.log); !unread.empty() && !std::exchange(unread_, true))
+  if (const std::string unread = build::unread_warning(answer.artifact);
+      !unread.empty() && !std::exchange(unread_, true))
     observer.on_warning(unread);
   const bool probe = trial->purpose == Trial::Purpose::probe;
   if (probe || trial->purpose == Trial::Purpose::search)

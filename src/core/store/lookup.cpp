@@ -398,7 +398,7 @@ build::KeyParts key_like(const resolve::CandidateResolver& resolver, const space
   };
   if (auto found = find()) return *std::move(found);
   if (const build::Manifest manifest = manifest_of(record.artifact_key); !manifest.empty()) {
-    resolver.learn(request, manifest);
+    resolver.learn(request.source_name, manifest);
     if (auto found = find()) return *std::move(found);
   }
   return resolver.measurement_key_parts(config, resolver.artifact_key(request));

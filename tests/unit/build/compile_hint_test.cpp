@@ -4,12 +4,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <sstream>
 
 #include "core/build/shortage.hpp"
+#include "system/files.hpp"
 
 using namespace xtune::build;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -18,15 +22,6 @@ std::string hint(KernelCompiler compiler, const std::string& log) { return compi
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
-
-TEST_CASE("a header of the user's that was read as empty is worth a warning") {
-  CHECK(unread_warning("k.cu: note; not found and read as empty: <iostream>, <libcfg.h>, <cuda.h> (include_dirs "
-                       "names)\n") ==
-        "not found and read as empty: <libcfg.h>; include_dirs of [kernel] names the directory of a header that the "
-        "kernel needs");
-  CHECK(unread_warning("k.cu: note; not found and read as empty: <vector>, <cublas_v2.h>, <thrust/sort.h>\n") == "");
-  CHECK(unread_warning("k.cu(3): warning: <mpi.h>\n") == "");
-}
 
 TEST_CASE("a quoted header that is missing is named, with the way to add its directory") {
   const auto names = [](const std::string& line) {
@@ -46,14 +41,13 @@ struct FakeCompiler {
   std::set<std::string> headers{}, refused{};
   UnreadHeaders unread{{"/toolkit"}};
   int compiles = 0;
-  std::string log;
+  Artifact artifact{};
 
   /// The message of the failure; empty: it compiled.
   std::string compile(const CompileRequest& request) {
     try {
-      log = with_compile_hint(
-                KernelCompiler::nvrtc, request, [&](const CompileRequest& each) { return run(each); }, unread)
-                .log;
+      artifact = with_compile_hint(
+          KernelCompiler::nvrtc, request, [&](const CompileRequest& each) { return run(each); }, unread);
     } catch (const CandidateFailure& failure) {
       return failure.what();
     }
@@ -61,7 +55,7 @@ struct FakeCompiler {
   }
   Artifact run(const CompileRequest& request) {
     ++compiles;
-    Artifact artifact;
+    Artifact made;
     const UnreadHeaders::Names empty = unread.of(request.source_name);
     std::istringstream lines(request.source);
     for (std::string line; std::getline(lines, line);) {
@@ -69,14 +63,14 @@ struct FakeCompiler {
       if (open == line.npos) continue;
       const std::string name = line.substr(open + 1, line.find_first_of(">\"", open + 1) - open - 1);
       const bool found = headers.contains(name) || refused.contains(name) || empty.missing.contains(name);
-      if (line.starts_with("#warning") && !found) artifact.log += "k.cu(1): warning: " + line.substr(9) + "\n";
+      if (line.starts_with("#warning") && !found) made.log += "k.cu(1): warning: " + line.substr(9) + "\n";
       if (!line.starts_with("#include")) continue;
       if (!found) fail("k.cu(1): catastrophic error: cannot open source file \"" + name + "\"\n  " + line + "\n");
       if (refused.contains(name) && !empty.unusable.contains(name))
         fail("/toolkit/" + name + "(7): error: a function for the CPU\n");
     }
     if (request.source.find("typo") != request.source.npos) fail("k.cu(9): error: identifier \"typo\" is undefined\n");
-    return artifact;
+    return made;
   }
   [[noreturn]] static void fail(const std::string& log) {
     throw ShortageFailure(Lack::unclear, xtune::Outcome::compile_failed, log.substr(0, log.find('\n')), log);
@@ -97,11 +91,12 @@ TEST_CASE("headers that a compiler cannot read are read as empty, from then on, 
   compiler.headers = {"good.h"};
   compiler.refused = {"cublas_v2.h"};
   const CompileRequest request = source_with(
-      "#include <mpi.h>\n#include <good.h>\n#include <cublas_v2.h>\n#include <nvml.h>\n#include \"cuda.h\"\n");
+      "#include <libcfg.h>\n#include <good.h>\n#include <cublas_v2.h>\n#include <nvml.h>\n#include \"cuda.h\"\n");
   CHECK(compiler.compile(request).empty());
-  CHECK(compiler.unread.of(request.source_name).missing == std::set<std::string>{"mpi.h", "nvml.h", "cuda.h"});
+  CHECK(compiler.unread.of(request.source_name).missing == std::set<std::string>{"libcfg.h", "nvml.h", "cuda.h"});
   CHECK(compiler.unread.of(request.source_name).unusable == std::set<std::string>{"cublas_v2.h"});
-  CHECK(contains(compiler.log, "not found and read as empty: <cuda.h>, <mpi.h>, <nvml.h>"));
+  // Only those that may have held something for kernels.
+  CHECK(unread_warning(compiler.artifact).starts_with("not found and read as empty: <libcfg.h>, <nvml.h> (if the"));
   compiler.compiles = 0;
   CHECK(compiler.compile(request).empty());
   CHECK(compiler.compiles == 1);  // the next configuration does not pay
@@ -112,11 +107,46 @@ TEST_CASE("headers that a compiler cannot read are read as empty, from then on, 
   CHECK(contains(message, "not for device code and read as empty: <cublas_v2.h>"));
 }
 
-TEST_CASE("a header of the project's own, in quotes, is not read as empty") {
+TEST_CASE("a header of the project's own is read as empty too, and named if the kernel needs it or may") {
   FakeCompiler compiler;
-  const std::string message = compiler.compile(source_with("#include \"mine/a.cuh\"\n"));
-  CHECK(contains(message, "cannot open source file \"mine/a.cuh\" (hint: no directory that is searched has"));
-  CHECK(compiler.unread.of("/nowhere/k.cu").missing.empty());
+  CompileRequest request = source_with("\n#include \"mine/a.cuh\"\n#include \"../b.cuh\"\n");
+  request.include_dirs = {"/nowhere", "/nowhere/inc"};
+  CHECK(compiler.compile(request).empty());
+  CHECK(compiler.artifact.unread == std::vector<std::string>{"\"../b.cuh\"", "\"mine/a.cuh\""});
+  request.source += "typo\n";
+  CHECK(compiler.compile(request) ==
+        "k.cu(9): error: identifier \"typo\" is undefined; not found and read as empty: <../b.cuh>, <mine/a.cuh> "
+        "(hint: k.cu:2: #include \"mine/a.cuh\" is not in /nowhere, /nowhere/inc. Name its directory: include_dirs of "
+        "[kernel], or -I)");
+  FakeCompiler other;
+  const std::string far = other.compile(source_with("#include \"../../../c.cuh\"\n"));
+  CHECK(contains(far, "cannot open source file \"../../../c.cuh\" (hint: no directory that is searched has"));
+  CHECK(
+      contains(compiler.compile(source_with("#include \"/gone/d.cuh\"\n")), "cannot open source file \"/gone/d.cuh\""));
+}
+
+TEST_CASE("a missing header is named with its line, where it was looked for, and where the project has it") {
+  const xtune::system::TemporaryDirectory folder;
+  const auto write = [&](const std::string& name) {
+    fs::create_directories((folder.path() / name).parent_path());
+    std::ofstream(folder.path() / name) << "\n";
+  };
+  for (const char* name : {"CMakeLists.txt", "src/inner/k.cu", "lib/include/mine/a.cuh", "old/lib/mine/a.cuh", "c.h"})
+    write(name);
+  const std::string root = fs::canonical(folder.path()).string();
+  const auto line_of = [&](const IncludeDirective& include) {
+    const auto lines = missing_lines({{include, root + "/src/inner/k.cu"}}, {root + "/src/inner", root + "/inc/"});
+    return lines.empty() ? "" : lines.front();
+  };
+  CHECK(line_of({"mine/a.cuh", false, false, 7}) ==
+        "k.cu:7: #include <mine/a.cuh> is not in " + root + "/src/inner, " + root + "/inc. " + root + "/lib/include, " +
+            root + "/old/lib have it: add one to include_dirs of [kernel], or as -I");
+  CHECK(contains(line_of({"c.h", true, false, 7, true}), ". " + root + " has it: add that to include_dirs"));
+  CHECK(contains(line_of({"none.h", true, false, 7}), "Name its directory: include_dirs of [kernel], or -I"));
+  CHECK(line_of({"none.h", true, false, 7, true}).empty());  // an #if may know
+  CHECK(line_of({"none.h", false, false, 7}).empty());       // as may a compiler
+  for (const char* known : {"cuda_runtime.h", "vector", "stdio.h", "xtune/portable.cuh"})
+    CHECK(line_of({known, true, false, 7}).empty());
 }
 
 TEST_CASE("a file cannot be a directory, too") {

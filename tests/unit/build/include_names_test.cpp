@@ -171,7 +171,7 @@ TEST_CASE("A file that is not text counts by its content, and names nothing") {
   ScannedFiles read;
   const SourceClosure closure = compile_closure(tree.request(source), {}, read);
   CHECK(closure.files.size() == 2);
-  CHECK((read.size() == 1 && read.begin()->second.text_bytes == 0 && read.begin()->second.scan.words.empty()));
+  CHECK((read.size() == 1 && read.begin()->second.text.empty() && read.begin()->second.scan.words.empty()));
   CHECK((closure.keyed.files.size() == 1 && closure.keyed.unknown.empty() && closure.keyed.absent.empty()));
   CHECK(!tree.counts(source, "src/h.h"));
   CHECK(tree.counts(source, "src/w.bin"));

@@ -51,7 +51,7 @@ void check_keys(const std::string& kernel, const std::string& parameters, const 
     for (std::uint64_t index = 0; index < space.size(); ++index) check(index);
     for (std::uint64_t index = space.size(); index-- > 0; index -= std::min<std::uint64_t>(index, 2)) check(index);
     // A compile shows that more is read: the likely key changes, and the one before remains possible.
-    resolver.learn(resolver.compile_request(space.at(0)), {{"a.h"}, {}});
+    resolver.learn(resolver.compile_request(space.at(0)).source_name, {{"a.h"}, {}});
     check(0);
     int possible = 0;
     keys.any(space.at(0), [&](const xtune::base::Sha256&) { return ++possible, false; });
