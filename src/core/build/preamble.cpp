@@ -1,77 +1,28 @@
 // Walks over directives. Anything unclear ends the preamble, which costs time but never changes a program.
 #include "core/build/preamble.hpp"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/hash.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/build/source_cursor.hpp"
+#include "core/build/tokens.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::build {
 namespace {
 
-class Walker : SourceCursor {
- public:
-  using SourceCursor::SourceCursor;
-
-  std::size_t run() {
-    while (true) {
-      skip_blanks();
-      if (peek() == '\n') {
-        ++at_;
-      } else if (at_end() || !take_hash() || !directive()) {
-        return length_;
-      } else if (depth_ == 0 && std::exchange(included_, false)) {
-        length_ = at_;
-      }
-    }
-  }
-
- private:
-  bool directive() {
-    skip_blanks();
-    const std::string name = word();
-    skip_blanks();
-    if (name == "if" || name == "ifdef" || name == "ifndef") {
-      ++depth_;
-    } else if (name == "elif" || name == "else") {
-      if (depth_ == 0) return false;
-    } else if (name == "endif") {
-      if (depth_-- == 0) return false;
-    } else if (name == "include") {
-      if (peek() != '"' && peek() != '<') return false;
-      included_ = true;
-    } else if (name == "error" || name == "warning") {
-      if (depth_ == 0) return false;
-    } else if (name == "pragma") {
-      if (word() != "once") return false;
-    } else if (name != "define" && name != "undef" && !name.empty()) {
-      return false;
-    }
-    return skip_rest();
-  }
-
-  bool skip_rest() {
-    while (!at_end() && peek() != '\n') {
-      if (skip_splice() || skip_comment()) continue;
-      if (peek() == 'R' && peek(1) == '"') return false;
-      if (peek() == '"' || peek() == '\'')
-        skip_quoted(peek());
-      else
-        ++at_;
-    }
-    if (at_end()) return false;  // end of the text
-    ++at_;
-    return true;
-  }
-
-  int depth_ = 0;
-  bool included_ = false;
-  std::size_t length_ = 0;
-};
+/// Whether what stands behind a directive means the same wherever parameters are defined.
+bool is_plain(const Directive& directive) {
+  static const RE2 names("if|ifdef|ifndef|elif|else|endif|define|undef|include|");
+  if (directive.name == "include" && directive.text.find_first_of("\"<") != 0) return false;
+  if (directive.name == "pragma") return directive.text == "once";
+  if (directive.name == "error" || directive.name == "warning") return directive.conditional;
+  return RE2::FullMatch(directive.name, names) && directive.text.find("R\"") == std::string::npos;
+}
 
 }  // namespace
 
@@ -81,7 +32,21 @@ bool sets_a_header(std::string_view name) {
                      [name](std::string_view opening) { return name.starts_with(opening); });
 }
 
-std::size_t preamble_length(std::string_view source) { return Walker(source).run(); }
+std::size_t preamble_length(std::string_view source) {
+  const TokenizedSource read = tokenize(source);
+  const std::size_t code = read.tokens.empty() ? source.size() : read.tokens.front().begin;
+  std::size_t length = 0;
+  bool included = false;
+  int depth = 0;
+  for (const Directive& each : read.directives) {
+    if (each.end >= code || !is_plain(each)) break;
+    depth += each.name.starts_with("if") ? 1 : each.name == "endif" ? -1 : 0;
+    if (depth < 0 || (each.name.starts_with("el") && depth == 0)) break;
+    included = included || each.name == "include";
+    if (depth == 0 && std::exchange(included, false)) length = each.end + 1;
+  }
+  return length;
+}
 
 SplitSource split_source(const CompileRequest& request) {
   SplitSource split;
