@@ -49,25 +49,23 @@ struct Scores {
 
 /// Removes measurements with another driver than the device has now, unless nothing would remain; else returns the
 /// device that they were measured on.
-std::optional<device::DeviceInfo> keep_current(store::ConfigOrder& own, const device::DeviceInfo& now,
-                                               const store::StoreView& view) {
-  const auto is_current = [&](const auto* row) { return store::same_driver(view.device_of(*row), now); };
+std::optional<device::DeviceInfo> keep_current(store::ConfigOrder& own, const device::DeviceInfo& now) {
+  const auto is_current = [&](const auto* row) { return store::same_driver(row->device(), now); };
   if (own.empty()) return std::nullopt;
-  if (std::none_of(own.begin(), own.end(), is_current)) return view.device_of(*own.front());
+  if (std::none_of(own.begin(), own.end(), is_current)) return own.front()->device();
   std::erase_if(own, [&](const auto* row) { return !is_current(row); });
   return std::nullopt;
 }
 
 Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const run::Target& target,
                  const store::SpecFit& fit) {
-  const store::StoreView& view = stored.view();
   const store::Criterion criterion = stored.criterion(problem);
   store::ConfigOrder own =
-      view.members(problem, target.device, [&](const store::Record& record) { return fit.obstacle(record); });
+      stored.view().members(problem, target.device, [&](const store::Record& record) { return fit.obstacle(record); });
   Scores scores;
-  scores.stale = keep_current(own, target.device, view);
+  scores.stale = keep_current(own, target.device);
   for (const store::StoredConfig* row : store::rank_configs(own, criterion))
-    scores.best_first.emplace_back(row, criterion.score ? criterion.of(view.record_of(*row)) : row->time_ms);
+    scores.best_first.emplace_back(row, criterion.score ? criterion.of(store::read_record(*row)) : row->time_ms);
   return scores;
 }
 

@@ -40,7 +40,7 @@ class Losses {
       const store::ConfigOrder& order = view->order(group);
       const store::StoredConfig& best = *order.front();
       for (const store::StoredConfig* row : order)
-        if (view->config_of(*row) == problem.config) return std::max(row->time_ms / best.time_ms, 1.0) - 1;
+        if (store::config_bindings(*row) == problem.config) return std::max(row->time_ms / best.time_ms, 1.0) - 1;
     }
     return std::nullopt;
   }

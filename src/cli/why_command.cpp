@@ -56,7 +56,7 @@ class MeasuredConfigs {
       if (!best || differences.size() < best->differences.size())
         best = Nearest{std::move(differences), record.artifact_key};
     };
-    for (const store::StoredConfig* row : nearest_rows(config, problem, device)) add(view_.record_of(*row));
+    for (const store::StoredConfig* row : nearest_rows(config, problem, device)) add(store::read_record(*row));
     return *std::move(best);
   }
 
@@ -81,7 +81,7 @@ class MeasuredConfigs {
     std::vector<const store::StoredConfig*> rows;
     for (auto row = begin; row != end; ++row) rows.push_back(row->second);
     const auto rank = [&](const store::StoredConfig* row) {
-      const bool own = view_.problem_of(*row) == problem && store::same_device(view_.device_of(*row), device);
+      const bool own = row->problem() == problem && store::same_device(row->device(), device);
       return std::tuple(!own, -row->unix_time_ms, row->block->file, row->offset());
     };
     const auto last = rows.begin() + std::min(max_rows, std::ssize(rows));

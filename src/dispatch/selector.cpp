@@ -110,7 +110,7 @@ class Selector::Query {
   /// The conditions of today's spec on records.
   store::LookupRules rules();
   Selection from_view(const store::StoreView& view);
-  Selection selection_of(store::Match match, store::Record record, double distance, bool stale) const;
+  Selection selection_of(const store::LookupResult& found) const;
 
   const std::vector<std::string>& archs_;
   const std::shared_ptr<const LoadedStores> stores_;
@@ -137,6 +137,7 @@ store::LookupRules Selector::Query::rules() {
     return obstacle;
   };
   rules.differences = [this](const store::Record& record) { return differences(record); };
+  rules.bucket = store::bucket_function(spec, device);
   rules.radius = spec.dispatch.radius;
   rules.fit_at_best = [this](const device::DeviceInfo& measured) { return store::fit_at_best(measured, device); };
   return rules;
@@ -150,8 +151,8 @@ std::string Selector::Query::find_objection(const Bindings& config) {
     for (const store::StoredConfig* row : view.suspect(text)) {
       const bool passed = row->outcome == Outcome::ok;
       if (!passed && !store::failed_when_run(row->outcome, "")) continue;
-      launches.push_back({&view.problem_of(*row), &view.device_of(*row), passed, row->unix_time_ms});
-      records.emplace_back([&view, row] { return view.record_of(*row); });
+      launches.push_back({&row->problem(), &row->device(), passed, row->unix_time_ms});
+      records.emplace_back([row] { return store::read_record(*row); });
     }
   if (launches.empty()) return {};
   for (const store::Record& record : own)
@@ -185,30 +186,29 @@ std::tuple<Choice::Kind, double, bool> rank(const Selection& selection) {
 
 }  // namespace
 
-Selection Selector::Query::selection_of(store::Match match, store::Record record, double distance, bool stale) const {
+Selection Selector::Query::selection_of(const store::LookupResult& found) const {
   Selection selection;
-  if (stale) selection.choice.stale = store::driver_change(record.device, device);
-  selection.choice.kind = kind_of(match);
+  selection.record = found.record;
+  if (!found.record) return selection;
+  const store::Record& record = *found.record;
+  if (found.stale) selection.choice.stale = store::driver_change(record.device, device);
+  selection.choice.kind = kind_of(found.match);
   selection.choice.config = record.config;
   selection.choice.measured_for = record.problem;
   selection.choice.time_ms = measure::statistic(record.time_ms, spec.measure.statistic);
-  selection.choice.distance = distance;
-  selection.record = std::move(record);
+  selection.choice.distance = found.distance;
   return selection;
 }
 
 Selection Selector::Query::from_view(const store::StoreView& view) {
-  const store::LookupRules rules = this->rules();
-  store::StoreView::Found found = view.find(problem, device, rules);
-  std::string reason = view.explain(found, problem, device, rules);
-  Selection selection;
-  const bool stale = found.fit == store::KeyFit::stale;
-  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, stale);
-  selection.choice.reasons.push_back(std::move(reason));
-  if (selection.record && found.distance != 0)
-    for (const store::Record& failure :
-         store::failures_elsewhere(view, selection.choice.config, problem, device, rules))
-      selection.choice.reasons.push_back(store::failure_text(failure));
+  store::LookupRules rules = this->rules();
+  rules.count_obstacles = false;
+  const store::LookupResult found = view.look_up(problem, device, rules);
+  Selection selection = selection_of(found);
+  selection.choice.reasons.push_back(
+      store::summary_of(found, problem, device, spec.measure.statistic, spec.dispatch.radius));
+  for (const store::Record& failure : found.failed_elsewhere)
+    selection.choice.reasons.push_back(store::failure_text(failure));
   return selection;
 }
 
@@ -225,11 +225,9 @@ Selection Selector::Query::from_views() {
 Selection Selector::Query::from_records(const std::vector<store::Record>& records, bool any_key) {
   store::LookupRules rules = this->rules();
   if (any_key) rules.differences = {};
-  rules.bucket = store::bucket_function(spec, device);
   store::LookupResult found =
       store::look_up(records, problem, device, store::Objective(spec).criterion(problem, device), rules);
-  Selection selection;
-  if (found.record) selection = selection_of(found.match, std::move(*found.record), found.distance, found.stale);
+  Selection selection = selection_of(found);
   selection.choice.reasons = std::move(found.reasons);
   return selection;
 }
@@ -260,9 +258,8 @@ std::shared_ptr<const LoadedStores> Selector::load_stores(const device::DeviceIn
                                                           std::vector<std::string>& warnings) const {
   constexpr std::size_t max_stores = 16;
   auto fresh = std::make_shared<LoadedStores>();
-  store::StoreViewOptions options;
+  store::RowOptions options;
   options.statistic = spec_.measure.statistic;
-  options.bucket = store::bucket_function(spec_, device);
   std::vector<store::Record> newest;
   const auto add = [&](const auto& load) {
     try {
@@ -270,7 +267,7 @@ std::shared_ptr<const LoadedStores> Selector::load_stores(const device::DeviceIn
       warnings.insert(warnings.end(), view.warnings().begin(), view.warnings().end());
       for (const store::StoreView::Group& group : view.groups()) {
         if (newest.size() >= max_stores) break;
-        newest.push_back(view.record_of(*view.order(group).front()));
+        newest.push_back(store::read_record(*view.order(group).front()));
       }
       fresh->views.push_back(std::move(view));
     } catch (const Error& error) {

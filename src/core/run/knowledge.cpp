@@ -23,9 +23,10 @@
 #include "xtune/error.hpp"
 
 namespace xtune::run {
-namespace {
 
-using Row = store::GrowingRecords::Row;
+using store::Row;
+
+namespace {
 
 constexpr std::size_t max_sources = 8;
 
@@ -69,12 +70,12 @@ class Studies {
   using MayGuide = std::function<bool(const Bindings& problem, const device::DeviceInfo& device)>;
   explicit Studies(MayGuide may_guide) : may_guide_(std::move(may_guide)) {}
 
-  void add(const Row& row) {
-    if (row.config->drift || row.config->is_of_finals() || row.config->block->sanitized) return;
+  void add(Row row) {
+    if (row->drift || row->is_of_finals() || row->block->sanitized) return;
     Study* const study = study_of(row);
     if (!study) return;
     // A row with other parameters than the first belongs to another space.
-    if (study->rows.empty() || same_names(*row.config, *study->rows.front())) study->rows.push_back(row.config);
+    if (study->rows.empty() || same_names(*row, *study->rows.front())) study->rows.push_back(row);
   }
 
   /// Keeps one row of each configuration.
@@ -91,11 +92,9 @@ class Studies {
   using Kind = std::tuple<std::string, std::string, std::string, std::int64_t, std::string>;
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  Study* study_of(const Row& row) {
-    auto& known = numbers_[row.view];
-    const std::uint64_t id = std::uint64_t{row.config->block->problem} << 32 | row.config->block->device;
-    const auto [place, is_new] = known.try_emplace(id, none);
-    if (is_new) place->second = number_of(row.view->problem_of(*row.config), row.view->device_of(*row.config));
+  Study* study_of(Row row) {
+    const auto [place, is_new] = numbers_.try_emplace(row->block, none);
+    if (is_new) place->second = number_of(row->problem(), row->device());
     return place->second == none ? nullptr : &studies_[place->second];
   }
   std::size_t number_of(const Bindings& problem, const device::DeviceInfo& device) {
@@ -108,7 +107,7 @@ class Studies {
   static void settle(Study& study) {
     std::unordered_map<std::string_view, std::size_t> places;
     std::vector<const store::StoredConfig*> current;
-    for (const store::StoredConfig* row : study.rows) {
+    for (Row row : study.rows) {
       const auto [place, is_new] = places.try_emplace(row->values(), current.size());
       if (is_new)
         current.push_back(row);
@@ -117,14 +116,13 @@ class Studies {
     }
     study.rows = std::move(current);
     study.valid = static_cast<std::size_t>(
-        std::count_if(study.rows.begin(), study.rows.end(),
-                      [](const store::StoredConfig* row) { return row->outcome == Outcome::ok; }));
+        std::count_if(study.rows.begin(), study.rows.end(), [](Row row) { return row->outcome == Outcome::ok; }));
   }
 
   MayGuide may_guide_;
   std::vector<Study> studies_;
   std::map<Kind, std::size_t> kinds_;
-  std::map<const store::StoreView*, std::unordered_map<std::uint64_t, std::size_t>> numbers_;
+  std::unordered_map<const store::RowBlock*, std::size_t> numbers_;
 };
 
 /// Whether a study's configurations can be in the space: parameters that only one of both has must have one value. own:
@@ -137,7 +135,7 @@ bool is_comparable(const Study& study, const space::Space& space, const Bindings
     else if (parameter.values.size() > 1)
       return false;
   if (shared.size() == first.size()) return !shared.empty();
-  return std::all_of(study.rows.begin(), study.rows.end(), [&](const store::StoredConfig* row) {
+  return std::all_of(study.rows.begin(), study.rows.end(), [&](Row row) {
     const Bindings config = store::config_bindings(*row);
     return std::all_of(config.begin(), config.end(), [&](const auto& binding) {
       return shared.contains(binding.first) || binding.second == first.at(binding.first);
@@ -150,7 +148,7 @@ std::vector<search::Observation> observations_of(const Study& study, const space
   if (study.rows.empty() || !is_comparable(study, space, store::config_bindings(*study.rows.front()))) return {};
   std::vector<std::pair<std::uint64_t, const store::StoredConfig*>> found;
   space::Config config(space.parameters().size());
-  for (const store::StoredConfig* row : study.rows) {
+  for (Row row : study.rows) {
     const Bindings values = store::config_bindings(*row);
     for (std::size_t i = 0; i < config.size(); ++i) {
       const auto value = values.find(space.parameters()[i].name);
@@ -199,9 +197,8 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
   const auto is_own = [&](const Bindings& sizes, const device::DeviceInfo& device) {
     return store::same_device(device, own) && store::same_driver(device, own) && sizes == problem;
   };
-  for (const Row& row : here.rows_of(problem, own))
-    if (store::same_driver(row.view->device_of(*row.config), own))
-      before_unix_ms = std::min(before_unix_ms, row.config->unix_time_ms);
+  for (Row row : here.rows_of(problem, own))
+    if (store::same_driver(row->device(), own)) before_unix_ms = std::min(before_unix_ms, row->unix_time_ms);
   Studies studies([&](const Bindings& sizes, const device::DeviceInfo& device) {
     if (device.backend == "replay" || device::is_cpu(device) != device::is_cpu(own) || is_own(sizes, device))
       return false;
@@ -210,8 +207,8 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
     // results of another backend on this device are knowledge like any other.
     return own.backend != "replay" || sizes != problem || !device::may_be_same_hardware(device, own);
   });
-  const auto take = [&](const Row& row) {
-    if (row.config->unix_time_ms < before_unix_ms) studies.add(row);
+  const auto take = [&](Row row) {
+    if (row->unix_time_ms < before_unix_ms) studies.add(row);
   };
   std::deque<store::GrowingRecords> elsewhere;
   for (const std::string& arch : store::recorded_archs(store, spec.kernel.name)) {

@@ -108,8 +108,8 @@ const store::Record& RunResults::put(const Trial& trial, store::Record record) {
   return result_.records[place];
 }
 
-void RunResults::put(std::uint64_t index, const Row& row) {
-  const store::StoredConfig& config = *row.config;
+void RunResults::put(std::uint64_t index, Row row) {
+  const store::StoredConfig& config = *row;
   ++evaluated_;
   ++result_.counts[config.outcome];
   ++result_.unread[config.outcome];
@@ -133,7 +133,7 @@ void RunResults::refute(const store::Record& wrong) {
     record = wrong;
   }
   const store::KeyDigest key(wrong.key);
-  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.config->key == key; });
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](Row row) { return row->key == key; });
   if (found != rows_.end()) {
     rows_.erase(found);
     drop(result_.unread, Outcome::ok);
@@ -155,7 +155,7 @@ void RunResults::compare_losers_again() {
 void RunResults::choose_best() {
   best_score_.reset();
   best_row_.reset();
-  for (const Row& row : rows_) consider(row);
+  for (Row row : rows_) consider(row);
   for (std::size_t i = 0; i < result_.records.size(); ++i)
     if (result_.records[i].outcome == Outcome::ok) consider(i);
 }
@@ -171,7 +171,7 @@ std::optional<RunResults::Pruned> RunResults::take_doubtful(const std::function<
   open_.erase(open_.begin(), doubtful);
   if (open_.empty()) return std::nullopt;
   const auto min_ms = [&](const Pruned& one) {
-    return one.record ? result_.records[*one.record].time_ms.min : one.row.config->low_ms;
+    return one.record ? result_.records[*one.record].time_ms.min : one.row->low_ms;
   };
   const auto next = std::min_element(open_.begin(), open_.end(), [&](const Pruned& a, const Pruned& b) {
     return std::pair(min_ms(a), a.index) < std::pair(min_ms(b), b.index);
@@ -189,8 +189,8 @@ void RunResults::consider(std::size_t place) {
   best_row_.reset();
 }
 
-void RunResults::consider(const Row& row) {
-  const double score = row.config->time_ms;
+void RunResults::consider(Row row) {
+  const double score = row->time_ms;
   if (best_score_ && score >= *best_score_) return;
   best_score_ = score;
   best_row_ = {row, shown_of(row), std::nullopt};
@@ -220,8 +220,8 @@ void RunResults::add_read(store::Record record, Outcome outcome) {
 }
 
 /// Reads the record of a failure if it explains more than the examples so far.
-void RunResults::read_example(const Row& failure) {
-  const store::StoredConfig& config = *failure.config;
+void RunResults::read_example(Row failure) {
+  const store::StoredConfig& config = *failure;
   Example& known = examples_[config.outcome];
   // Several wrong results show whether they are wrong in the same way.
   const int wanted = config.outcome == Outcome::wrong_result ? 3 : 1;
@@ -236,7 +236,7 @@ void RunResults::read_example(const Row& failure) {
 /// Reads the best of the rows whose intervals begin within reach, up to `count`.
 void RunResults::read_within(std::size_t count, double reach_ms) {
   const auto chosen =
-      std::partition(rows_.begin(), rows_.end(), [&](const Row& row) { return interval_begin(row) > reach_ms; });
+      std::partition(rows_.begin(), rows_.end(), [&](Row row) { return interval_begin(row) > reach_ms; });
   const auto end = chosen + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(count), rows_.end() - chosen);
   std::partial_sort(chosen, end, rows_.end(), ranks_before);
   for (auto row = chosen; row != end; ++row)
@@ -265,8 +265,8 @@ void RunResults::read_reported() {
   if (!best) return;
   const double reach_ms = run_.criterion.interval(*best->record).second;
   const bool tainted = !best->record->tainted.empty();
-  for (const Row& row : rows_)
-    if (row.config->tainted == tainted && interval_begin(row) <= reach_ms) add_read(shown_of(row), Outcome::ok);
+  for (Row row : rows_)
+    if (row->tainted == tainted && interval_begin(row) <= reach_ms) add_read(shown_of(row), Outcome::ok);
 }
 
 namespace {
@@ -371,8 +371,8 @@ void OutcomeHandler::handle(const Trial& trial, store::Record record, const std:
   run_.report();
 }
 
-void OutcomeHandler::handle(const SearchPath::Proposal& proposal, const Row& row) {
-  const store::StoredConfig& config = *row.config;
+void OutcomeHandler::handle(const SearchPath::Proposal& proposal, Row row) {
+  const store::StoredConfig& config = *row;
   const bool pruned = config.outcome == Outcome::pruned;
   run_.path.set_outcome(proposal.number, {proposal.index, config.outcome, pruned ? config.low_ms : config.time_ms});
   results_.put(proposal.index, row);
@@ -386,10 +386,10 @@ void OutcomeHandler::race(std::uint64_t index, const store::Record& record, bool
 }
 
 /// Reads a stored result that may be the incumbent.
-void OutcomeHandler::race(std::uint64_t index, const Row& row) {
+void OutcomeHandler::race(std::uint64_t index, Row row) {
   if (!run_.races()) return;
-  const double time_ms = row.config->time_ms / run_.devices.slowness_of(row.view->device_of(*row.config));
-  if (!incumbent_.may_lead(time_ms, !row.config->tainted)) return;
+  const double time_ms = row->time_ms / run_.devices.slowness_of(row->device());
+  if (!incumbent_.may_lead(time_ms, !row->tainted)) return;
   if (const auto whole = read_row(row, run_.observer)) race(index, *whole, true);
 }
 
@@ -401,9 +401,9 @@ bool OutcomeHandler::serve(const SearchPath::Proposal& proposal) {
   if (!run_.any_key(config, take)) return false;
   results_.count_stored(answer->from_peers);
   // The run's answer compares the default configuration with the best one.
-  if (answer->row.config && proposal.index == run_.suggested.default_index)
+  if (answer->row && proposal.index == run_.suggested.default_index)
     if (auto whole = read_row(answer->row, run_.observer)) answer->whole = std::move(whole), answer->row = {};
-  if (answer->row.config) {
+  if (answer->row) {
     handle(proposal, answer->row);
     if (answer->whole) run_.observer.on_record(*answer->whole, "", true);
     run_.report();
@@ -469,9 +469,9 @@ TrialPtr OutcomeHandler::take_doubtful() {
 
 /// Compared with the best of this run, or with the last of the best if several are requested.
 bool OutcomeHandler::still_loses(const RunResults::Pruned& one) {
-  const Row& row = one.row;
+  const Row row = one.row;
   const store::Record* const record = one.record ? &results_.records()[*one.record] : nullptr;
-  double slowness = run_.devices.slowness_of(record ? record->device : row.view->device_of(*row.config));
+  double slowness = run_.devices.slowness_of(record ? record->device : row->device());
   std::optional<measure::Incumbent> there = incumbent_.bar();
   if (run_.options.top <= 1) {
     if (!results_.has_best()) return false;
@@ -481,7 +481,7 @@ bool OutcomeHandler::still_loses(const RunResults::Pruned& one) {
   }
   if (!there) return false;
   if (record) return measure::still_lost(record->samples_ms, measure::scaled(*there, slowness * record->slowness));
-  return measure::still_lost(row.config->samples, row.config->low_ms, measure::scaled(*there, slowness));
+  return measure::still_lost(row->samples, row->low_ms, measure::scaled(*there, slowness));
 }
 
 void OutcomeHandler::refute(const store::Record& wrong) {
@@ -493,7 +493,7 @@ void OutcomeHandler::refute(const store::Record& wrong) {
 void OutcomeHandler::race_all(bool stored) {
   incumbent_.clear();
   if (!run_.races()) return;
-  for (const Row& row : results_.rows()) race(run_.space.index_of(store::config_bindings(*row.config)).value(), row);
+  for (Row row : results_.rows()) race(run_.space.index_of(store::config_bindings(*row)).value(), row);
   for (std::size_t i = 0; i < results_.records().size(); ++i) {
     const store::Record& record = results_.records()[i];
     if (record.outcome == Outcome::ok && !unsure_.contains(i))

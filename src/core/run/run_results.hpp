@@ -33,11 +33,10 @@ struct RunParts;
 /// Those that lost again are compared once more only if the best was refuted, or the device changed its speed.
 class RunResults {
  public:
-  using Row = store::GrowingRecords::Row;
   struct Pruned {
     std::uint64_t index;                ///< in the space
     std::optional<std::size_t> record;  ///< index in records(); unset: it is the row
-    Row row;
+    Row row = nullptr;
   };
   explicit RunResults(const RunContext& run);
 
@@ -45,7 +44,7 @@ class RunResults {
   /// reference is valid until the next call.
   const store::Record& put(const Trial& trial, store::Record record);
   /// Adds a stored result that stays a row. index: of its configuration in the space.
-  void put(std::uint64_t index, const Row& row);
+  void put(std::uint64_t index, Row row);
   /// Adds records of finals and others on which the answer is based.
   void add_further(store::Record record) { result_.further.push_back(std::move(record)); }
   void count_stored(bool from_peers);
@@ -69,7 +68,7 @@ class RunResults {
   std::uint64_t evaluated() const noexcept { return evaluated_; }
   const std::vector<store::Record>& records() const noexcept { return result_.records; }
   /// Ok results with a finite time that are not among the records.
-  const std::vector<Row>& rows() const noexcept { return rows_; }
+  const store::ConfigOrder& rows() const noexcept { return rows_; }
   /// Reads the rows that may be among this many finalists.
   void read_best(std::size_t count);
   /// Reads the rows that a report shows: the best, and ties with the first of them.
@@ -79,10 +78,10 @@ class RunResults {
 
  private:
   void consider(std::size_t place);
-  void consider(const Row& row);
+  void consider(Row row);
   void choose_best();
   void add_read(store::Record record, Outcome outcome);
-  void read_example(const Row& failure);
+  void read_example(Row failure);
   void read_within(std::size_t count, double reach_ms);
   void read_first(std::size_t count);
 
@@ -91,14 +90,14 @@ class RunResults {
     bool sanitizer_report = false;
   };
   struct BestRow {
-    Row row;
+    Row row = nullptr;
     store::Record shown;
     std::optional<store::Record> whole;  ///< set at first use
   };
   const RunContext& run_;
   TuneResult result_;
   std::uint64_t evaluated_ = 0;
-  std::vector<Row> rows_;
+  store::ConfigOrder rows_;
   std::size_t first_read_ = 0;           ///< number of rows before all of rows_ that were read
   std::map<Outcome, Example> examples_;  ///< messages of the failures that were read
   std::vector<Pruned> open_;
@@ -195,11 +194,10 @@ class OutcomeHandler {
   IncumbentTracker& incumbent() noexcept { return incumbent_; }
 
  private:
-  using Row = store::GrowingRecords::Row;
   void handle(const Trial& trial, store::Record record, const std::string& log, bool from_store);
-  void handle(const SearchPath::Proposal& proposal, const Row& row);
+  void handle(const SearchPath::Proposal& proposal, Row row);
   void race(std::uint64_t index, const store::Record& record, bool stored);
-  void race(std::uint64_t index, const Row& row);
+  void race(std::uint64_t index, Row row);
   /// Chooses the incumbent again. stored: it is to be checked before long.
   void race_all(bool stored);
   bool still_loses(const RunResults::Pruned& one);

@@ -54,31 +54,29 @@ bool has_key(const RunContext& run, const Bindings& config, const store::KeyDige
 
 }  // namespace
 
-std::optional<store::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer) {
+std::optional<store::Record> read_row(Row row, TuneObserver& observer) {
   try {
-    return row.view->record_of(*row.config);
+    return store::read_record(*row);
   } catch (const Error& error) {
     observer.on_warning(error.what());
     return std::nullopt;
   }
 }
 
-bool ranks_before(const store::GrowingRecords::Row& a, const store::GrowingRecords::Row& b) {
-  const store::StoredConfig &left = *a.config, &right = *b.config;
+bool ranks_before(Row a, Row b) {
+  const store::StoredConfig &left = *a, &right = *b;
   if (left.tainted != right.tainted) return right.tainted;
   if (left.time_ms != right.time_ms) return left.time_ms < right.time_ms;
   return std::tuple(store::config_text(left), left.key) < std::tuple(store::config_text(right), right.key);
 }
 
-double interval_begin(const store::GrowingRecords::Row& row) {
-  return std::min(row.config->low_ms, row.config->time_ms);
-}
+double interval_begin(Row row) { return std::min(row->low_ms, row->time_ms); }
 
-store::Record shown_of(const store::GrowingRecords::Row& row) {
-  const store::StoredConfig& config = *row.config;
+store::Record shown_of(Row row) {
+  const store::StoredConfig& config = *row;
   store::Record record;
   record.key = config.key.hex();
-  record.problem = row.view->problem_of(config);
+  record.problem = config.problem();
   record.config = store::config_bindings(config);
   record.outcome = config.outcome;
   measure::Summary& time = record.time_ms;
@@ -93,7 +91,7 @@ store::Record shown_of(const store::GrowingRecords::Row& row) {
 StoredResults::Facts StoredResults::facts_of(const Known& known) {
   if (const store::Record* const record = known.record.get())
     return {record->outcome, !record->tainted.empty(), record->unix_time_ms};
-  return {known.row.config->outcome, known.row.config->tainted, known.row.config->unix_time_ms};
+  return {known.row->outcome, known.row->tainted, known.row->unix_time_ms};
 }
 
 bool StoredResults::supersedes(const Facts& later, const Facts& earlier) {
@@ -109,35 +107,60 @@ StoredResults::StoredResults(const RunContext& run, RecordKeeper& keeper)
                                    : own_records_.emplace(run.options.store, run.target.device.arch,
                                                           run.spec.kernel.name, run.spec.measure.statistic)),
       busy_(run.options.busy) {
-  const std::vector<Row> rows = read(keeper);
+  const store::ConfigOrder rows = read(keeper);
   if (run.options.fresh && run.options.peers) return;
   known_.reserve(rows.size());
-  for (const Row& row : rows) add(row);
+  numbers_.reserve(rows.size());
+  for (Row row : rows) add(row);
 }
 
-void StoredResults::add(const Row& row) {
-  if (row.config->is_of_finals()) {
+void StoredResults::add(Row row) {
+  if (row->is_of_finals()) {
     try {
-      finals_.push_back(row.view->record_of(*row.config));
+      finals_.push_back(store::read_record(*row));
     } catch (const Error&) {  // its file was repaired or removed meanwhile
       return;
     }
   }
-  if (!answers(*row.config)) return;
-  const auto [place, is_new] = known_.try_emplace(row.config->key, Known{nullptr, row});
-  if (!is_new && supersedes(facts_of({nullptr, row}), facts_of(place->second))) place->second.row = row;
+  if (!answers(*row)) return;
+  put({row->key, row});
+}
+
+std::uint32_t& StoredResults::number_of(const store::KeyDigest& key) {
+  return numbers_.of(key, known_.size(), [this](std::uint32_t i) { return known_[i].key; });
+}
+
+StoredResults::Known* StoredResults::find(const store::KeyDigest& key) {
+  const std::uint32_t number = number_of(key);
+  return number > 0 && known_[number - 1].is_left() ? &known_[number - 1] : nullptr;
+}
+
+void StoredResults::put(Known known) {
+  std::uint32_t& number = number_of(known.key);
+  if (number == 0) {
+    known_.push_back(std::move(known));
+    number = static_cast<std::uint32_t>(known_.size());
+    ++left_;
+    return;
+  }
+  Known& other = known_[number - 1];
+  const bool is_left = other.is_left();
+  left_ += !is_left;
+  if (!is_left || supersedes(facts_of(known), facts_of(other))) other = std::move(known);
+}
+
+/// Neither is it a rival in the finals.
+void StoredResults::drop(Known& known) {
+  known.record.reset(), known.row = nullptr;
+  --left_;
 }
 
 void StoredResults::add(store::Record record) {
   if (store::is_stored_shortage(record)) return;
   if (!record.finals.empty()) finals_.push_back(record);
   if (!store::is_first(record) && record.outcome != Outcome::wrong_result) return;
-  Known added{std::make_unique<store::Record>(std::move(record)), {}};
-  const auto found = known_.find(store::KeyDigest(added.record->key));
-  if (found == known_.end())
-    known_.emplace(store::KeyDigest(added.record->key), std::move(added));
-  else if (supersedes(facts_of(added), facts_of(found->second)))
-    found->second = std::move(added);
+  const store::KeyDigest key(record.key);
+  put({key, nullptr, std::make_unique<store::Record>(std::move(record))});
 }
 
 std::optional<store::Record> StoredResults::whole(const Known& known) const {
@@ -145,41 +168,40 @@ std::optional<store::Record> StoredResults::whole(const Known& known) const {
 }
 
 /// The rows of this problem on this kind of device.
-std::vector<StoredResults::Row> StoredResults::read(RecordKeeper& keeper) {
+store::ConfigOrder StoredResults::read(RecordKeeper& keeper) {
   if (!run_.measures()) return {};
   records_.refresh();
-  std::vector<Row> rows = records_.rows_of(run_.problem, run_.target.device);
+  store::ConfigOrder rows = records_.rows_of(run_.problem, run_.target.device);
   base::Causes causes;
   for (const std::string& warning : records_.warnings()) causes.add(warning);
   for (const base::Cause& cause : causes.all()) run_.observer.on_warning(cause.text());
-  for (const Row& row : rows) keeper.learn(row.config->key, row.config->unix_time_ms);
+  for (Row row : rows) keeper.learn(row->key, row->unix_time_ms);
   store::FutureRecords future(run_.clock.unix_time_ms());
-  Row newest;
-  const auto look_at = [&](const Row& row) {
-    if (future.look_at(row.config->unix_time_ms, row.view->device_of(*row.config).backend)) newest = row;
+  Row newest = nullptr;
+  const auto look_at = [&](Row row) {
+    if (future.look_at(row->unix_time_ms, row->device().backend)) newest = row;
   };
   if (learns_from_store(run_))
     records_.each_row(look_at);
   else
     std::for_each(rows.begin(), rows.end(), look_at);
-  if (newest.config)
+  if (newest)
     if (const auto record = read_row(newest, run_.observer)) future.newest_of(record->host);
   if (const std::string text = future.text(); !text.empty())
     run_.observer.on_warning(text + ": a clock was wrong then, or is now; what this run measures counts as newer");
   // All peers must learn from the same records, whenever each of them begins; later records are news.
-  std::erase_if(rows, [&](const Row& row) { return run_.is_of_job(row.config->unix_time_ms); });
+  std::erase_if(rows, [&](Row row) { return run_.is_of_job(row->unix_time_ms); });
   return rows;
 }
 
 std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest& key, const space::Config& config) {
-  const auto place = known_.find(key);
-  if (place == known_.end()) return std::nullopt;
-  const Known& found = place->second;
-  const bool same =
-      found.record ? found.record->config == run_.space.named(config)
-                   : found.row.config->names() == form_.names() && found.row.config->values() == form_.encode(config);
+  Known* const place = find(key);
+  if (!place) return std::nullopt;
+  const Known& found = *place;
+  const bool same = found.record ? found.record->config == run_.space.named(config)
+                                 : found.row->names() == form_.names() && found.row->values() == form_.encode(config);
   if (!same) {
-    const Bindings stored = found.record ? found.record->config : store::config_bindings(*found.row.config);
+    const Bindings stored = found.record ? found.record->config : store::config_bindings(*found.row);
     if (!compile_to_the_same(stored, run_.space.named(config))) {
       run_.observer.on_warning("a stored record names the configuration " +
                                base::printable(space::bindings_text(stored), 200) +
@@ -194,7 +216,7 @@ std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest&
     return std::nullopt;
   if (outcome == Outcome::pruned && !run_.races()) return std::nullopt;
   if (!of_job && measure_again(found)) {
-    known_.erase(place);  // neither is it a rival in the finals
+    drop(*place);
     return std::nullopt;
   }
   Answer answer;
@@ -209,8 +231,8 @@ std::optional<StoredResults::Answer> StoredResults::take(const store::KeyDigest&
     return std::nullopt;
   if (answer.whole) answer.whole->config = run_.space.named(config);
   if (!found.record && !run_.reads_all() && same) answer.row = found.row;
-  known_.erase(place);
-  if (!answer.whole && !answer.row.config) return std::nullopt;
+  drop(*place);
+  if (!answer.whole && !answer.row) return std::nullopt;
   return answer;
 }
 
@@ -243,11 +265,10 @@ void StoredResults::finish() {
 }
 
 std::optional<store::Record> StoredResults::take_full(const store::KeyDigest& key) {
-  const auto found = known_.find(key);
-  if (found == known_.end() || !found->second.record || found->second.record->outcome == Outcome::pruned)
-    return std::nullopt;
-  store::Record record = std::move(*found->second.record);
-  known_.erase(found);
+  Known* const found = find(key);
+  if (!found || !found->record || found->record->outcome == Outcome::pruned) return std::nullopt;
+  store::Record record = std::move(*found->record);
+  drop(*found);
   return record;
 }
 
@@ -255,8 +276,8 @@ std::optional<store::Record> StoredResults::failed_compile(const std::vector<std
   if (run_.options.fresh || !run_.measures()) return std::nullopt;
   if (!failed_) {
     failed_.emplace();
-    records_.each_row([this](const Row& row) {
-      if (row.config->outcome == Outcome::compile_failed) failed_->insert_or_assign(row.config->artifact_key, row);
+    records_.each_row([this](Row row) {
+      if (row->outcome == Outcome::compile_failed) failed_->insert_or_assign(row->artifact_key, row);
     });
   }
   for (const std::string& key : artifact_keys)
@@ -269,18 +290,18 @@ std::optional<store::Record> StoredResults::failed_compile(const std::vector<std
 /// Reads the whole records among which the rivals are.
 std::vector<const store::Record*> StoredResults::read_rivals(double reach) {
   std::vector<const store::Record*> others;
-  std::vector<Row> rows;
+  store::ConfigOrder rows;
   const device::DeviceInfo& own = run_.target.device;
-  for (const auto& [key, known] : known_) {
-    if (facts_of(known).outcome != Outcome::ok) continue;
-    if (!known.record && store::same_driver(known.row.view->device_of(*known.row.config), own))
+  for (const Known& known : known_) {
+    if (!known.is_left() || facts_of(known).outcome != Outcome::ok) continue;
+    if (!known.record && store::same_driver(known.row->device(), own))
       rows.push_back(known.row);
     else if (known.record && store::same_device(known.record->device, own) &&
              store::same_driver(known.record->device, own))
       others.push_back(known.record.get());
   }
   rivals_.clear();
-  const auto read_whole = [&](const Row& row) {
+  const auto read_whole = [&](Row row) {
     auto whole = read_row(row, run_.observer);
     if (whole) others.push_back(&rivals_.emplace_back(std::move(*whole)));
   };
@@ -289,14 +310,13 @@ std::vector<const store::Record*> StoredResults::read_rivals(double reach) {
     return others;
   }
   // Computing a key takes time, so it is done only for rows that may be among the best.
-  const auto after = [](const Row& a, const Row& b) { return ranks_before(b, a); };
+  const auto after = [](Row a, Row b) { return ranks_before(b, a); };
   std::make_heap(rows.begin(), rows.end(), after);
   for (std::size_t taken = 0; taken < run_.max_finalists() && !rows.empty(); rows.pop_back()) {
     std::pop_heap(rows.begin(), rows.end(), after);
-    const Row& row = rows.back();
+    const Row row = rows.back();
     if (interval_begin(row) > reach) break;
-    if (!std::isfinite(row.config->time_ms) || !has_key(run_, store::config_bindings(*row.config), row.config->key))
-      continue;
+    if (!std::isfinite(row->time_ms) || !has_key(run_, store::config_bindings(*row), row->key)) continue;
     read_whole(row);
     ++taken;
   }

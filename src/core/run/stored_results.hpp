@@ -17,17 +17,19 @@
 
 namespace xtune::run {
 
+using store::Row;
+
 /// The whole record of a row; nullopt, with a warning: its file was repaired or removed since it was scanned.
-std::optional<store::Record> read_row(const store::GrowingRecords::Row& row, TuneObserver& observer);
+std::optional<store::Record> read_row(Row row, TuneObserver& observer);
 /// The order of ranked() for records.
-bool ranks_before(const store::GrowingRecords::Row& a, const store::GrowingRecords::Row& b);
+bool ranks_before(Row a, Row b);
 /// The lower end of its time's interval, or its time if that is less.
-double interval_begin(const store::GrowingRecords::Row& row);
+double interval_begin(Row row);
 /// The facts of a row that need not be read from its record: key, problem, configuration, outcome and times.
-store::Record shown_of(const store::GrowingRecords::Row& row);
+store::Record shown_of(Row row);
 
 /// The results of one problem on one kind of device that this run did not measure: rows of the store, and whole records
-/// that other processes have stored since. Beside the rows it takes about 80 bytes for each of up to a million.
+/// that other processes have stored since. Beside the rows it takes about 25 bytes for each of up to a million.
 ///
 /// Of one key, the newest result of a first measurement counts, except that neither a pruned one nor a tainted one
 /// replaces a full and clean one; wrong results always count. This class decides which of them a run uses: options such
@@ -36,14 +38,12 @@ store::Record shown_of(const store::GrowingRecords::Row& row);
 /// each other. Results that other processes of the same job stored since they began always count.
 class StoredResults {
  public:
-  using Row = store::GrowingRecords::Row;
-
   /// Reads the store, warns about unreadable parts, and passes the times of its records to keeper.
   StoredResults(const RunContext& run, RecordKeeper& keeper);
 
   struct Answer {
     std::optional<store::Record> whole;  ///< unset: it was not needed, or could not be read
-    Row row;                             ///< set: it stays a row
+    Row row = nullptr;                   ///< set: it stays a row
     bool from_peers = false;             ///< stored by a process of this job
   };
   /// The answer for the key of a configuration; returned once. A record whose configuration does not match its key is
@@ -62,7 +62,7 @@ class StoredResults {
   bool busy() const noexcept { return busy_; }
   /// Warns if tainted results answered because of that.
   void finish();
-  bool empty() const noexcept { return known_.empty(); }
+  bool empty() const noexcept { return left_ == 0; }
 
   /// Ok results that this run did not evaluate, that its space allows and that its spec measures in the same way: as
   /// many of the best as may take part in finals, whose intervals begin before `reach`. Valid until the next call.
@@ -75,10 +75,12 @@ class StoredResults {
   const store::GrowingRecords& records() const noexcept { return records_; }
 
  private:
-  /// A result that the run did not take yet.
+  /// The result of a key; with neither record nor row, the run took it.
   struct Known {
-    std::unique_ptr<store::Record> record;  ///< null: see row
-    Row row;
+    store::KeyDigest key;
+    Row row = nullptr;
+    std::unique_ptr<store::Record> record = {};  ///< null: see row
+    bool is_left() const noexcept { return row || record; }
   };
   struct Facts {
     Outcome outcome;
@@ -87,8 +89,12 @@ class StoredResults {
   };
   static Facts facts_of(const Known& known);
   static bool supersedes(const Facts& later, const Facts& earlier);
-  std::vector<Row> read(RecordKeeper& keeper);
-  void add(const Row& row);
+  std::uint32_t& number_of(const store::KeyDigest& key);
+  Known* find(const store::KeyDigest& key);
+  void put(Known known);
+  void drop(Known& known);
+  store::ConfigOrder read(RecordKeeper& keeper);
+  void add(Row row);
   std::optional<store::Record> whole(const Known& known) const;
   bool measure_again(const Known& known);
   std::vector<const store::Record*> read_rivals(double reach);
@@ -97,7 +103,9 @@ class StoredResults {
   store::ConfigForm form_;
   std::optional<store::GrowingRecords> own_records_;  ///< unset: TuneOptions::records is used
   store::GrowingRecords& records_;
-  std::unordered_map<store::KeyDigest, Known, store::KeyDigestHash> known_;
+  store::KeyTable<store::KeyDigest, store::KeyDigestHash> numbers_;  ///< of known_
+  std::vector<Known> known_;
+  std::size_t left_ = 0;               ///< number of known_ that were not taken
   std::vector<store::Record> finals_;  ///< all records of finals
   bool busy_;
   bool warned_ = false;               ///< of a measurement of this run

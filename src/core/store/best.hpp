@@ -53,25 +53,52 @@ inline bool counts_before(const RankFacts& a, const RankFacts& b) {
 /// following the device's drift.
 inline bool is_verdict(const RankFacts& facts) { return facts.outcome != Outcome::pruned && !facts.drift; }
 
+/// Numbers things by their keys, by open addressing, as there may be millions. It does not hold the keys.
+template <class Key, class Hash = std::hash<Key>>
+class KeyTable {
+ public:
+  void reserve(std::size_t count) { slots_.assign(std::bit_ceil(2 * count + 2), 0); }
+  /// The number of the thing with this key, plus one. 0: there is none, and the caller may set it. count: of all
+  /// things; key_of(number): of one of them.
+  template <class KeyOf>
+  std::uint32_t& of(const Key& key, std::size_t count, const KeyOf& key_of) {
+    if (slots_.size() < 2 * (count + 1)) {
+      reserve(2 * count);
+      for (std::uint32_t i = 0; i < count; ++i) slot(key_of(i), key_of) = i + 1;
+    }
+    return slot(key, key_of);
+  }
+
+ private:
+  template <class KeyOf>
+  std::uint32_t& slot(const Key& key, const KeyOf& key_of) {
+    std::size_t place = Hash()(key) & (slots_.size() - 1);
+    while (slots_[place] && key_of(slots_[place] - 1) != key) place = (place + 1) & (slots_.size() - 1);
+    return slots_[place];
+  }
+  std::vector<std::uint32_t> slots_;
+};
+
 /// For each key, the record that counts, among results. In no particular order.
 ///
 /// An Item is a pointer; Access provides facts(item) -> RankFacts and config_text(item).
 template <class Access, class Items>
 auto current_records(const Items& items) {
   using Item = std::remove_const_t<typename Items::value_type>;
-  // Open addressing, as there may be millions of keys: a slot has the index of its key's item plus one.
-  std::vector<std::uint32_t> slots(std::bit_ceil(items.size() * 2 + 1));
+  KeyTable<std::string_view> numbers;
+  numbers.reserve(items.size());
   std::vector<Item> result;
+  const auto number_of = [&](std::string_view key) -> std::uint32_t& {
+    return numbers.of(key, result.size(), [&](std::uint32_t i) { return Access::facts(result[i]).key; });
+  };
   for (const Item item : items) {
     const RankFacts facts = Access::facts(item);
     if (!is_verdict(facts)) continue;
-    std::size_t slot = std::hash<std::string_view>()(facts.key) & (slots.size() - 1);
-    while (slots[slot] && Access::facts(result[slots[slot] - 1]).key != facts.key)
-      slot = (slot + 1) & (slots.size() - 1);
-    if (slots[slot] == 0) {
+    std::uint32_t& number = number_of(facts.key);
+    if (number == 0) {
       result.push_back(item);
-      slots[slot] = static_cast<std::uint32_t>(result.size());
-    } else if (Item& known = result[slots[slot] - 1]; counts_before(facts, Access::facts(known))) {
+      number = static_cast<std::uint32_t>(result.size());
+    } else if (Item& known = result[number - 1]; counts_before(facts, Access::facts(known))) {
       known = item;
     }
   }

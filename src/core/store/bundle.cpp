@@ -226,7 +226,7 @@ BundledSpec Bundle::spec(const std::string& kernel) const {
   return spec;
 }
 
-StoreView Bundle::view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options) const {
+StoreView Bundle::view(const std::string& arch, const std::string& kernel, const RowOptions& options) const {
   const auto found = records_.find({arch, kernel});
   if (found == records_.end()) return StoreView::load(std::vector<RecordSource>(), options);
   return StoreView::load({{path_, found->second.offset, found->second.bytes, base::printable(path_.string())}},

@@ -60,7 +60,7 @@ class Bundle {
   /// if the file has changed since it was opened.
   std::string digest() const;
   /// Empty if the bundle has no such part.
-  StoreView view(const std::string& arch, const std::string& kernel, const StoreViewOptions& options = {}) const;
+  StoreView view(const std::string& arch, const std::string& kernel, const RowOptions& options = {}) const;
   /// The record lines of one of its parts, with a header line. Throws Error(io), Error(invalid_argument) if the bundle
   /// has no such part.
   std::string records(const Part& part) const;

@@ -63,7 +63,7 @@ class Judge {
         newest_ = row;
     }
     if (!newest_) return;
-    const Record record = view.record_of(*newest_);
+    const Record record = read_record(*newest_);
     judged_by_ = judged_by(record);
     sources_ = build::stored_sources(store, record.artifact_key);
     if (failed_.empty()) return;
@@ -81,8 +81,8 @@ class Judge {
     for (const StoredConfig* config : order) {
       if (valid.size() == most || !newest_) break;
       if (!is_of_version(*config) || has_failed_since(*config)) continue;
-      if (!same_driver(view_.device_of(*config), view_.device_of(*newest_))) continue;
-      Record record = view_.record_of(*config);
+      if (!same_driver(config->device(), newest_->device())) continue;
+      Record record = read_record(*config);
       if (judged_by(record) == judged_by_) valid.push_back({config, std::move(record), config->median_ms});
     }
     if (valid.size() < 2) return valid;
@@ -99,7 +99,7 @@ class Judge {
   bool is_of_version(const StoredConfig& row) {
     const auto [fit, is_new] = fits_.try_emplace(row.artifact_key);
     if (!is_new) return fit->second;
-    const build::ArtifactSources own = build::stored_sources(store_, view_.record_of(row).artifact_key);
+    const build::ArtifactSources own = build::stored_sources(store_, read_record(row).artifact_key);
     const bool is_known = own.source || !own.files.empty() || row.outcome == Outcome::ok;
     return fit->second = is_known ? build::same_sources(own, sources_) : passed_.contains(row.artifact_key);
   }
@@ -138,7 +138,7 @@ void require_present(const WinnerFilter& filter, std::uint64_t records, bool any
 HeldRows StoredProblem::rows() const {
   HeldRows held = view.read_members(group);
   if (filter.is_present)
-    std::erase_if(held.rows, [&](const StoredConfig* row) { return !filter.is_present(view.record_of(*row)); });
+    std::erase_if(held.rows, [&](const StoredConfig* row) { return !filter.is_present(read_record(*row)); });
   return held;
 }
 
@@ -501,9 +501,9 @@ std::vector<Record> records_of_task(const std::filesystem::path& store, const Wi
   each_problem(store, filter, warnings, [&](const StoredProblem& problem) {
     const HeldRows held = problem.rows();
     if (held.rows.empty()) return false;
-    tasks.insert(title(problem.view.record_of(*held.rows.front())));
+    tasks.insert(title(read_record(*held.rows.front())));
     for (const StoredConfig* row : held.rows)
-      if (!row->drift && tasks.size() == 1) records.push_back(problem.view.record_of(*row));
+      if (!row->drift && tasks.size() == 1) records.push_back(read_record(*row));
     return true;
   });
   if (tasks.empty()) throw Error(ErrorKind::nothing_valid, "the store has no measurements of that");

@@ -27,16 +27,13 @@ void GrowingRecords::refresh() {
   view_ = StoreView::load(now, options);
 }
 
-std::vector<GrowingRecords::Row> GrowingRecords::rows_of(const Bindings& problem,
-                                                         const device::DeviceInfo& device) const {
-  std::vector<Row> rows;
-  if (!view_) return rows;
-  for (const StoredConfig* row : view_->read_members(problem, device).rows) rows.push_back({&*view_, row});
+ConfigOrder GrowingRecords::rows_of(const Bindings& problem, const device::DeviceInfo& device) const {
+  if (!view_) return {};
+  HeldRows own = view_->read_members(problem, device);
   for (const RowBlock& block : view_->row_set().blocks)
-    if (block.sanitized && view_->row_set().problems[block.problem].sizes == problem)
-      for (const StoredConfig& row : view_->row_set().rows_of(block)->rows)
-        if (same_device(view_->device_of(row), device)) rows.push_back({&*view_, &row});
-  return rows;
+    if (block.sanitized && *block.sizes == problem && same_device(*block.measured_on, device))
+      own.add(view_->row_set(), block, true);
+  return std::move(own.rows);
 }
 
 std::vector<std::string> GrowingRecords::warnings() const {

@@ -395,6 +395,7 @@ class RowIndex {
     block.offset = static_cast<std::uint64_t>(from.integer(1));
     block.bytes = static_cast<std::uint64_t>(from.integer(2));
     block.problem = problem_of(set, text(3)), block.device = device_of(set, text(4));
+    block.sizes = &set.problems[block.problem].sizes, block.measured_on = &set.devices[block.device];
     block.names = set.texts[text(5)], block.attempt = set.texts[text(6)];
     block.finals = set.texts[text(7)], block.finals_by = set.texts[text(8)];
     block.sanitized = from.integer(9) != 0;

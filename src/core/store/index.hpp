@@ -63,8 +63,10 @@ struct BlockRows {
 /// Consecutive records of one source that have all of this in common. Refers to the RowSet it belongs to.
 struct RowBlock {
   const RecordSource* source = nullptr;
-  std::uint32_t file = 0;                       ///< number of the source
-  std::uint32_t problem = 0, device = 0;        ///< numbers of the RowSet
+  std::uint32_t file = 0;                 ///< number of the source
+  std::uint32_t problem = 0, device = 0;  ///< numbers of the RowSet
+  const Bindings* sizes = nullptr;        ///< of the problem
+  const device::DeviceInfo* measured_on = nullptr;
   std::string_view names;                       ///< of the parameters, by encode_bindings
   std::string_view attempt, finals, finals_by;  ///< finals: their id; empty: not from finals
   bool sanitized = false;
@@ -93,9 +95,14 @@ struct StoredConfig {
 
   std::string_view values() const noexcept { return {values_begin, values_bytes}; }  ///< by encode_bindings
   std::string_view names() const noexcept { return block->names; }                   ///< likewise
-  std::uint64_t offset() const noexcept { return block->offset + place; }            ///< in the source
+  const Bindings& problem() const noexcept { return *block->sizes; }
+  const device::DeviceInfo& device() const noexcept { return *block->measured_on; }
+  std::uint64_t offset() const noexcept { return block->offset + place; }  ///< in the source
   bool is_of_finals() const noexcept { return !block->finals.empty(); }
 };
+
+using Row = const StoredConfig*;
+using ConfigOrder = std::vector<Row>;
 
 /// Error(io): a file that a row was read from was removed or changed.
 struct RecordsChanged : Error {
@@ -148,14 +155,14 @@ class RowIndex;
 
 struct RowSet {
   std::deque<RecordSource> sources;
-  std::deque<RowBlock> blocks;              ///< in the order of sources and lines, until read_more adds some
-  std::vector<NamedProblem> problems;       ///< each once
-  std::vector<device::DeviceInfo> devices;  ///< likewise
-  std::uint64_t records = 0;                ///< number of records, including those without a row
-  std::int64_t newest_unix_ms = 0;          ///< over all of them; 0: none
-  std::uint64_t unreadable = 0;             ///< number of sources that cannot be read
-  std::vector<std::string> warnings;        ///< as from read_records
-  std::vector<std::string> unread;          ///< those of them that stand for more than a line: a file, or its rest
+  std::deque<RowBlock> blocks;             ///< in the order of sources and lines, until read_more adds some
+  std::deque<NamedProblem> problems;       ///< each once
+  std::deque<device::DeviceInfo> devices;  ///< likewise
+  std::uint64_t records = 0;               ///< number of records, including those without a row
+  std::int64_t newest_unix_ms = 0;         ///< over all of them; 0: none
+  std::uint64_t unreadable = 0;            ///< number of sources that cannot be read
+  std::vector<std::string> warnings;       ///< as from read_records
+  std::vector<std::string> unread;         ///< those of them that stand for more than a line: a file, or its rest
   std::unique_ptr<TextArena> arena;
   std::vector<std::string_view> texts;
   std::shared_ptr<RowIndex> index;  ///< null: all rows were read

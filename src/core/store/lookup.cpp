@@ -202,6 +202,10 @@ std::string place_text(const LookupGroup& group) {
                      describe(*group.device), group.nearness.distance);
 }
 
+std::vector<std::string> named(const LookupRules& rules, const Record& record, std::vector<std::string> differences) {
+  return rules.named ? rules.named(record, std::move(differences)) : differences;
+}
+
 }  // namespace
 
 LookupResult look_up(std::vector<LookupGroup> groups, const std::function<LookupGroup::Order(const LookupGroup&)>& rank,
@@ -230,7 +234,8 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
       continue;
     }
     if (!rules.reaches(group.nearness)) {
-      if (!result.beyond && rank(group).ranked > 0) result.beyond = group.nearness.distance;
+      if (!result.beyond && rank(group).ranked > 0)
+        result.beyond = group.nearness.distance, result.beyond_problem = *group.problem;
       if (++further <= max_further) tell(outside_radius(rules.radius));
       continue;
     }
@@ -242,25 +247,24 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
       continue;
     }
     RankedChoice choice = choose_ranked(order, rules);
-    const auto named = [&](const Record& record, std::vector<std::string> differences) {
-      return rules.named ? rules.named(record, std::move(differences)) : differences;
-    };
     if (choice.failed > 0)
       tell(fmt::format("{} skipped: their configurations failed as this spec is now",
                        base::counted(choice.failed, "record")));
     if (!choice.record) continue;
     result.match = group.nearness.match();
     result.distance = group.nearness.distance;
+    result.exact_device = group.nearness.exact_device;
+    result.passed_over = choice.passed_over;
     const Record& taken = *choice.record;
     result.stale = key_fit(choice.differences) == KeyFit::stale;
-    result.differences = named(taken, std::move(choice.differences));
+    result.differences = named(rules, taken, std::move(choice.differences));
     tell(fmt::format("taken as the {} match, {}{}", to_string(result.match),
                      base::human_time_ms(measure::statistic(taken.time_ms, criterion.statistic)),
                      taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0 && choice.fastest)
       tell(fmt::format("faster, but skipped: {} measured before a change ({}); `xtune run` measures again",
                        choice.passed_over,
-                       changes_text(named(*choice.fastest, std::move(choice.fastest_differences)))));
+                       changes_text(named(rules, *choice.fastest, std::move(choice.fastest_differences)))));
     if (result.stale)
       tell(fmt::format("stale: {}; `xtune run` measures again", driver_change(taken.device, device)));
     else if (!result.differences.empty())
@@ -304,6 +308,28 @@ LookupResult look_up(const std::vector<Record>& records, const Bindings& problem
   }
   const auto rank = [&](const LookupGroup& group) { return order_of(*members[group.number], criterion, rules); };
   return look_up(std::move(groups), rank, counts, problem, device, criterion, rules);
+}
+
+std::string summary_of(const LookupResult& found, const Bindings& problem, const device::DeviceInfo& device,
+                       measure::Statistic statistic, double radius) {
+  if (found.beyond)
+    return fmt::format("none: the nearest measured problem, {}, has distance {:.3g}, {}",
+                       space::shown_text(found.beyond_problem), *found.beyond, outside_radius(radius));
+  if (!found.record)
+    return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::shown_text(problem),
+                       device.name, device.arch, device.backend);
+  const Record& record = *found.record;
+  std::string text =
+      fmt::format("{}: {}, {}", to_string(found.match), base::one_line(space::bindings_text(record.config)),
+                  base::human_time_ms(measure::statistic(record.time_ms, statistic)));
+  if (record.problem != problem)
+    text += fmt::format(", measured for {} (distance {:.3g})", space::shown_text(record.problem), found.distance);
+  if (!found.exact_device) text += ", measured on " + record.device.name;
+  if (found.stale) text += ", stale: " + driver_change(record.device, device);
+  if (!found.stale && !found.differences.empty()) text += ", of an earlier state of the spec";
+  if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state skipped", found.passed_over);
+  if (!record.tainted.empty()) text += ", tainted";
+  return text;
 }
 
 // Goes through the launches from the nearest on until some that still hold decide.

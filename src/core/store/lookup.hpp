@@ -114,6 +114,9 @@ struct LookupRules {
   /// True only for a configuration, by its bytes in a StoredConfig, that has no obstacle: a faster answer than that of
   /// `obstacle`, for stored configurations. Empty: ask `obstacle`.
   std::function<bool(std::string_view names, std::string_view values)> allows = {};
+  /// Whether each record of a group is asked for its obstacle, so that reasons count them. Else a StoreView asks those
+  /// that it is about to use, in an order that it keeps: for many problems, ranked by the time.
+  bool count_obstacles = true;
   bool reaches(const Nearness& nearness) const {
     return nearness.match() != Match::nearest || nearness.distance <= radius;
   }
@@ -124,7 +127,10 @@ struct LookupResult {
   Match match = Match::none;
   std::optional<Record> record;
   double distance = 0;                   ///< bucket, nearest: shape_distance
+  bool exact_device = false;             ///< measured on this kind of device, not only on its architecture
+  std::size_t passed_over = 0;           ///< number of faster ones whose key differs
   std::optional<double> beyond;          ///< none: distance of the nearest problem that is outside of the radius
+  Bindings beyond_problem;               ///< that problem
   std::vector<std::string> differences;  ///< how the record's key differs from today's, one line each
   bool stale = false;                    ///< measured with another driver; nothing else differs
   std::vector<std::string> reasons;      ///< considered records, and why each was used or not, one line each
@@ -188,6 +194,10 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
 /// the same architecture, none. Records of sanitized kernels are never used: their times are not the kernel's.
 LookupResult look_up(const std::vector<Record>& records, const Bindings& problem, const device::DeviceInfo& device,
                      const Criterion& criterion = {}, const LookupRules& rules = {});
+
+/// One sentence about the answer and its reason, for people. statistic: that of the time.
+std::string summary_of(const LookupResult& found, const Bindings& problem, const device::DeviceInfo& device,
+                       measure::Statistic statistic, double radius);
 
 // Whether measurements are a reason not to run a configuration for a problem that it was not measured for.
 

@@ -22,7 +22,6 @@
 #include "core/store/lookup.hpp"
 #include "core/store/record_check.hpp"
 #include "core/store/record_log.hpp"
-#include "core/store/shape_index.hpp"
 #include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
@@ -138,6 +137,65 @@ namespace {
 
 using Group = StoreView::Group;
 
+/// Finds the nearest problems by a scan over the logarithms of all sizes, which takes a few nanoseconds a problem.
+/// Problems have numbers from 0.
+class ShapeIndex {
+ public:
+  explicit ShapeIndex(const std::vector<const Bindings*>& problems) {
+    for (std::uint32_t i = 0; i < problems.size(); ++i) {
+      std::vector<double> logs;
+      Kind& kind = kinds_[kind_of(*problems[i], logs)];
+      kind.problems.push_back(i);
+      kind.logs.insert(kind.logs.end(), logs.begin(), logs.end());
+    }
+  }
+
+  /// The problems that shape_distance compares with this one.
+  struct Comparable {
+    std::vector<std::uint32_t> near;  ///< at least `count` of them, if there are as many: no other one is nearer
+    std::vector<std::uint32_t> far;
+  };
+  Comparable comparable(const Bindings& problem, std::size_t count) const {
+    constexpr double rounding = 1e-9;
+    std::vector<double> own, distances;
+    const auto found = kinds_.find(kind_of(problem, own));
+    if (found == kinds_.end()) return {};
+    const Kind& kind = found->second;
+    const double* log = kind.logs.data();
+    for (std::size_t i = 0; i < kind.problems.size(); ++i) {
+      double distance = 0;  // NaN if both have an infinite size: shape_distance decides
+      for (const double size : own) distance += std::abs(*log++ - size);
+      distances.push_back(distance);
+    }
+    std::vector<double> sorted = distances;
+    std::replace_if(
+        sorted.begin(), sorted.end(), [](double each) { return std::isnan(each); }, HUGE_VAL);
+    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(count, sorted.size()) - 1);
+    std::nth_element(sorted.begin(), last, sorted.end());
+    Comparable all;
+    for (std::size_t i = 0; i < distances.size(); ++i)
+      (distances[i] > *last + rounding ? all.far : all.near).push_back(kind.problems[i]);
+    return all;
+  }
+
+ private:
+  /// Problems with the same names, and the same values for those that are not positive numbers.
+  struct Kind {
+    std::vector<std::uint32_t> problems;
+    std::vector<double> logs;  ///< of the sizes of each
+  };
+  static std::string kind_of(const Bindings& problem, std::vector<double>& logs) {
+    std::string kind;
+    for (const auto& [name, value] : problem) {
+      const double number = space::number_of(value).value_or(0);
+      if (number > 0) logs.push_back(std::log2(number));
+      kind += name + (number > 0 ? "\n" : fmt::format("={}:{}\n", value.index(), to_text(value)));
+    }
+    return kind + std::to_string(logs.size());
+  }
+  std::unordered_map<std::string, Kind> kinds_;
+};
+
 /// Problems that were measured with one backend on one architecture, and the groups of each.
 struct ArchIndex {
   std::string backend, arch;
@@ -147,7 +205,6 @@ struct ArchIndex {
   std::vector<std::uint32_t> groups;   ///< of the view
   std::size_t rows = 0;                ///< of all these groups
   std::optional<ShapeIndex> shapes;
-  std::map<std::string, std::vector<std::uint32_t>, std::less<>> buckets;  ///< -> problems
 
   std::span<const std::uint32_t> groups_of(std::uint32_t problem) const {
     const std::uint32_t begin = problem == 0 ? 0 : ends[problem - 1];
@@ -156,61 +213,20 @@ struct ArchIndex {
 };
 
 // The interface of choose_ranked for rows, of which `ranked` have a rank. members: those that may have failed.
-LookupGroup::Order readable(const StoreView& view, std::size_t ranked,
-                            const std::function<const StoredConfig*(std::size_t rank)>& at, ConfigOrder members) {
+LookupGroup::Order readable(std::size_t ranked, const std::function<const StoredConfig*(std::size_t rank)>& at,
+                            ConfigOrder members) {
   LookupGroup::Order asked;
   asked.left = members.size(), asked.ranked = ranked;
-  asked.record = [at, read = Record(), &view](std::size_t i) mutable -> const Record& {
-    return read = view.record_of(*at(i));
-  };
-  asked.device = [at, &view](std::size_t i) -> const device::DeviceInfo& { return view.device_of(*at(i)); };
+  asked.record = [at, read = Record()](std::size_t i) mutable -> const Record& { return read = read_record(*at(i)); };
+  asked.device = [at](std::size_t i) -> const device::DeviceInfo& { return at(i)->device(); };
   const auto failures = std::make_shared<Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
-  asked.any_failure = [at, failures, &view](std::size_t i, const auto& visit) {
-    return failures->any(config_text(*at(i)), [&](const StoredConfig* row) { return visit(view.record_of(*row)); });
+  asked.any_failure = [at, failures](std::size_t i, const auto& visit) {
+    return failures->any(config_text(*at(i)), [&](const StoredConfig* row) { return visit(read_record(*row)); });
   };
   return asked;
 }
 
-// The row of a group that is used. all: its members that rank, best first.
-bool choose(const StoreView& view, std::span<const StoredConfig* const> members, const ConfigOrder& all,
-            spec::Statistic statistic, const LookupRules& rules, StoreView::Found& found) {
-  const auto may_answer = [&](const StoredConfig* row) {
-    Record record;
-    if (rules.obstacle) record.config = config_bindings(*row);
-    return !rules.obstacle || rules.obstacle(record).empty();
-  };
-  std::shared_ptr<const ConfigOrder> order(std::shared_ptr<void>(), &all);
-  if (!may_answer(all.front())) {
-    // Rejected rows may have decided the finals of the others.
-    ConfigOrder allowed;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(allowed), may_answer);
-    order = std::make_shared<const ConfigOrder>(rank_configs(allowed, statistic));
-    if (order->empty()) return false;
-  }
-  found.config = order->front();
-  if (!rules.differences) return true;
-  LookupGroup::Order asked =
-      readable(view, order->size(), [&](std::size_t i) { return (*order)[i]; }, {members.begin(), members.end()});
-  if (order.get() == &all) asked.may_answer = [&](std::size_t i) { return i == 0 || may_answer(all[i]); };
-  RankedChoice choice = choose_ranked(asked, rules);
-  if (!choice.record) return false;
-  found.config = (*order)[choice.place];
-  found.record = std::make_shared<Record>(std::move(*choice.record));
-  found.fit = key_fit(choice.differences);
-  found.passed_over = choice.passed_over;
-  return true;
-}
-
 }  // namespace
-
-/// A group that may have an answer.
-struct StoreView::Place {
-  std::uint32_t group = 0;
-  Nearness nearness;
-  bool operator<(const Place& other) const {
-    return std::tuple(nearness.rank(), group) < std::tuple(other.nearness.rank(), other.group);
-  }
-};
 
 struct StoreView::State {
   RowSet set;
@@ -236,12 +252,8 @@ struct StoreView::State {
   void index();
   const ArchIndex* arch_index_of(const device::DeviceInfo& device) const;
 
-  template <class Take>
-  void consider(const ArchIndex& arch_index, std::uint32_t problem, const Bindings& asked,
-                const device::DeviceInfo& device, bool in_bucket, const Take& take) const;
-  std::optional<Place> first(const ArchIndex& arch_index, const Bindings& asked,
-                             const device::DeviceInfo& device) const;
-  std::vector<Place> all(const ArchIndex& arch_index, const Bindings& asked, const device::DeviceInfo& device) const;
+  LookupGroup::Order checked(const Group& group, const LookupRules& rules, const Criterion& criterion) const;
+  LookupGroup::Order checked_late(const Group& group, const LookupRules& rules) const;
   void leave_allowed(ConfigOrder& members, const LookupRules& rules,
                      std::map<std::string, std::size_t>& left_out) const;
 };
@@ -267,7 +279,7 @@ std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned thre
 }
 
 // For each device the properties that same_device() compares, sorted by name.
-std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devices) {
+std::vector<std::uint32_t> kinds_of(const std::deque<device::DeviceInfo>& devices) {
   using Kind = std::tuple<std::string_view, std::int64_t, std::string_view, std::string_view, std::string_view>;
   std::vector<Kind> kinds;
   for (const device::DeviceInfo& device : devices)
@@ -276,7 +288,7 @@ std::vector<std::uint32_t> kinds_of(const std::vector<device::DeviceInfo>& devic
 }
 
 // By their texts; 1 and "1" have the same one.
-std::vector<std::uint32_t> places_of(const std::vector<NamedProblem>& problems, unsigned threads) {
+std::vector<std::uint32_t> places_of(const std::deque<NamedProblem>& problems, unsigned threads) {
   std::vector<std::pair<std::string_view, std::uint64_t>> texts;
   for (const NamedProblem& problem : problems) {
     std::uint64_t types = 0;
@@ -377,7 +389,7 @@ void StoreView::State::index() {
     const device::DeviceInfo& device = set.devices[group.device];
     ArchIndex* arch_index = const_cast<ArchIndex*>(arch_index_of(device));
     if (!arch_index)
-      arch_index = &arch_indexes.emplace_back(ArchIndex{device.backend, device.arch, {}, {}, {}, {}, 0, {}, {}});
+      arch_index = &arch_indexes.emplace_back(ArchIndex{device.backend, device.arch, {}, {}, {}, {}, 0, {}});
     const NamedProblem& problem = set.problems[group.problem];
     // Groups of one problem follow each other.
     if (!arch_index->last || arch_index->last->text != problem.text || arch_index->last->sizes != problem.sizes) {
@@ -389,13 +401,7 @@ void StoreView::State::index() {
     arch_index->rows += group.records;
     arch_index->ends.back() = static_cast<std::uint32_t>(arch_index->groups.size());
   }
-  for (ArchIndex& arch_index : arch_indexes) {
-    arch_index.shapes.emplace(arch_index.problems);
-    if (!options.bucket) continue;
-    for (std::uint32_t i = 0; i < arch_index.problems.size(); ++i)
-      if (std::string bucket = options.bucket(*arch_index.problems[i]); !bucket.empty())
-        arch_index.buckets[std::move(bucket)].push_back(i);
-  }
+  for (ArchIndex& arch_index : arch_indexes) arch_index.shapes.emplace(arch_index.problems);
 }
 
 void StoreView::State::find_suspects() {
@@ -418,43 +424,6 @@ const ArchIndex* StoreView::State::arch_index_of(const device::DeviceInfo& devic
   for (const ArchIndex& arch_index : arch_indexes)
     if (arch_index.backend == device.backend && arch_index.arch == device.arch) return &arch_index;
   return nullptr;
-}
-
-template <class Take>
-void StoreView::State::consider(const ArchIndex& arch_index, std::uint32_t problem, const Bindings& asked,
-                                const device::DeviceInfo& device, bool in_bucket, const Take& take) const {
-  const std::optional<double> distance = shape_distance(*arch_index.problems[problem], asked);
-  if (!distance) return;
-  for (const std::uint32_t group : arch_index.groups_of(problem))
-    take(Place{group, {*distance, same_device(set.devices[groups[group].device], device), in_bucket}});
-}
-
-// The best group; unset if there is no problem of this kind.
-std::optional<StoreView::Place> StoreView::State::first(const ArchIndex& arch_index, const Bindings& asked,
-                                                        const device::DeviceInfo& device) const {
-  std::optional<Place> best;
-  const auto take = [&](const Place& place) {
-    if (!best || place < *best) best = place;
-  };
-  for (const std::uint32_t problem : arch_index.shapes->nearest(asked))
-    consider(arch_index, problem, asked, device, false, take);
-  if (!best || best->nearness.distance == 0 || !options.bucket) return best;
-  if (const auto bucket = arch_index.buckets.find(options.bucket(asked)); bucket != arch_index.buckets.end())
-    for (const std::uint32_t problem : bucket->second) consider(arch_index, problem, asked, device, true, take);
-  return best;
-}
-
-std::vector<StoreView::Place> StoreView::State::all(const ArchIndex& arch_index, const Bindings& asked,
-                                                    const device::DeviceInfo& device) const {
-  std::vector<Place> places;
-  std::vector<bool> in_bucket(arch_index.problems.size());
-  if (options.bucket)
-    if (const auto bucket = arch_index.buckets.find(options.bucket(asked)); bucket != arch_index.buckets.end())
-      for (const std::uint32_t problem : bucket->second) in_bucket[problem] = true;
-  for (std::uint32_t i = 0; i < arch_index.problems.size(); ++i)
-    consider(arch_index, i, asked, device, in_bucket[i], [&](const Place& place) { places.push_back(place); });
-  std::sort(places.begin(), places.end());
-  return places;
 }
 
 StoreView::StoreView(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -506,56 +475,6 @@ const ConfigOrder& StoreView::suspect(std::string_view config) const {
   const auto found = state_->suspects.find(std::string(config));
   return found == state_->suspects.end() ? none : found->second;
 }
-const Bindings& StoreView::problem_of(const StoredConfig& config) const {
-  return state_->set.problems[config.block->problem].sizes;
-}
-const device::DeviceInfo& StoreView::device_of(const StoredConfig& config) const {
-  return state_->set.devices[config.block->device];
-}
-Bindings StoreView::config_of(const StoredConfig& config) const { return config_bindings(config); }
-
-StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device) const {
-  static const LookupRules none;
-  return find(problem, device, none);
-}
-
-StoreView::Found StoreView::find(const Bindings& problem, const device::DeviceInfo& device,
-                                 const LookupRules& rules) const {
-  Found found;
-  const ArchIndex* const arch_index = state_->arch_index_of(device);
-  if (!arch_index) return found;
-  const std::optional<Place> first = state_->first(*arch_index, problem, device);
-  if (!first) return found;
-  const auto outside = [&](const Place& place) {
-    Found none;
-    none.beyond = &state_->set.problems[groups()[place.group].problem].sizes;
-    none.beyond_distance = place.nearness.distance;
-    return none;
-  };
-  // The first is the nearest, so all others are outside of the radius as well.
-  if (!rules.reaches(first->nearness)) return outside(*first);
-  if (answer(*first, rules, found)) return found;
-  for (const Place& place : state_->all(*arch_index, problem, device)) {
-    if (!rules.reaches(place.nearness)) return outside(place);
-    if (place.group != first->group && answer(place, rules, found)) return found;
-  }
-  return {};
-}
-
-bool StoreView::answer(const Place& place, const LookupRules& rules, Found& found) const {
-  const Group& group = groups()[place.group];
-  const ConfigOrder& order = state_->order(group);
-  if (order.empty()) return false;
-  found.config = order.front();
-  if ((rules.obstacle || rules.differences) &&
-      !choose(*this, state_->members_of(group, true).rows, order, state_->options.statistic, rules, found))
-    return false;
-  found.distance = place.nearness.distance;
-  found.exact_device = place.nearness.exact_device;
-  found.match = place.nearness.match();
-  return true;
-}
-
 // Removes rows that may not be used, in several threads, as there may be millions.
 void StoreView::State::leave_allowed(ConfigOrder& members, const LookupRules& rules,
                                      std::map<std::string, std::size_t>& left_out) const {
@@ -579,11 +498,8 @@ void StoreView::State::leave_allowed(ConfigOrder& members, const LookupRules& ru
 std::vector<Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
                               const LookupRules& rules, KeyFit worst) {
   std::vector<Record> records;
-  for (const StoredConfig* row : view.members(problem, device, rules.obstacle)) {
-    Record record = read_record(*row);
-    if (worst == KeyFit::differs || !rules.differences || key_fit(rules.differences(record)) <= worst)
-      records.push_back(std::move(record));
-  }
+  for (const StoredConfig* row : answering_rows(view, problem, device, rules, worst))
+    records.push_back(read_record(*row));
   return records;
 }
 
@@ -599,8 +515,8 @@ std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& co
                                        const device::DeviceInfo& device, const LookupRules& rules) {
   std::map<std::pair<double, std::string>, Record> newest;
   for (const StoredConfig* row : view.suspect(space::bindings_text(config))) {
-    const device::DeviceInfo& own = view.device_of(*row);
-    const std::optional<double> distance = shape_distance(view.problem_of(*row), problem);
+    const device::DeviceInfo& own = row->device();
+    const std::optional<double> distance = shape_distance(row->problem(), problem);
     if (own.arch != device.arch || own.backend != device.backend || !distance || *distance == 0) continue;
     Record record = read_record(*row);
     Record& known = newest[{*distance, space::bindings_text(record.problem)}];
@@ -612,6 +528,47 @@ std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& co
     if (failed_when_run(record.outcome, record.stage) && !is_stored_shortage(record))
       failures.push_back(std::move(record));
   return failures;
+}
+
+LookupGroup::Order StoreView::State::checked(const Group& group, const LookupRules& rules,
+                                             const Criterion& criterion) const {
+  struct Ranks {
+    HeldRows left;
+    ConfigOrder order;
+  };
+  const auto ranks = std::make_shared<Ranks>();
+  std::map<std::string, std::size_t> left_out;
+  ranks->left = members_of(group, false);
+  leave_allowed(ranks->left.rows, rules, left_out);
+  const auto [first, count] = best_config(ranks->left.rows, criterion);
+  // Mostly the first one is asked for only.
+  const auto at = [ranks, first = first, criterion](std::size_t i) {
+    if (i > 0 && ranks->order.empty()) ranks->order = rank_configs(ranks->left.rows, criterion);
+    return i == 0 ? first : ranks->order[i];
+  };
+  LookupGroup::Order order = readable(count, at, ranks->left.rows);
+  order.left_out = std::move(left_out);
+  return order;
+}
+
+LookupGroup::Order StoreView::State::checked_late(const Group& group, const LookupRules& rules) const {
+  const auto may_answer = [&rules](const StoredConfig* row) {
+    Record record;
+    if (rules.obstacle) record.config = config_bindings(*row);
+    return !rules.obstacle || rules.obstacle(record).empty();
+  };
+  std::shared_ptr<const ConfigOrder> ranks(std::shared_ptr<void>(), &order(group));
+  const bool first_may = ranks->empty() || may_answer(ranks->front());
+  if (!first_may) {
+    // Rejected rows may have decided the finals of the others.
+    ConfigOrder allowed;
+    std::copy_if(ranks->begin(), ranks->end(), std::back_inserter(allowed), may_answer);
+    ranks = std::make_shared<const ConfigOrder>(rank_configs(allowed, options.statistic));
+  }
+  LookupGroup::Order asked = readable(
+      ranks->size(), [ranks](std::size_t i) { return (*ranks)[i]; }, members_of(group, true).rows);
+  if (first_may) asked.may_answer = [=](std::size_t i) { return i == 0 || may_answer((*ranks)[i]); };
+  return asked;
 }
 
 LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInfo& device, const LookupRules& rules,
@@ -640,35 +597,21 @@ LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInf
       for (const std::uint32_t group : arch_index->groups_of(number))
         counts.other_problem -= groups()[group].records, far += list == &problems.far;
   const auto groups_of = [&](const std::vector<std::uint32_t>& numbers) {
-    std::vector<Place> places;
-    for (const std::uint32_t number : numbers)
-      state_->consider(*arch_index, number, problem, device, false, [&](const Place& one) { places.push_back(one); });
-    std::sort(places.begin(), places.end());
     std::vector<LookupGroup> result;
-    for (const Place& one : places) {
-      const Group& group = groups()[one.group];
-      result.push_back({&set.problems[group.problem].sizes, &set.devices[group.device], one.nearness, one.group});
-    }
+    for (const std::uint32_t number : numbers)
+      for (const std::uint32_t i : arch_index->groups_of(number)) {
+        const device::DeviceInfo& own = set.devices[groups()[i].device];
+        const Bindings& sizes = *arch_index->problems[number];
+        if (const std::optional<double> distance = shape_distance(sizes, problem))
+          result.push_back({&sizes, &own, {*distance, same_device(own, device)}, i});
+      }
+    const auto rank = [](const LookupGroup& one) { return std::tuple(one.nearness.rank(), one.number); };
+    std::sort(result.begin(), result.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
     return result;
   };
   const auto rank = [&, this](const LookupGroup& group) {
-    std::map<std::string, std::size_t> left_out;
-    struct Ranks {
-      HeldRows left;
-      ConfigOrder order;
-    };
-    const auto ranks = std::make_shared<Ranks>();
-    ranks->left = state_->members_of(groups()[group.number], false);
-    state_->leave_allowed(ranks->left.rows, rules, left_out);
-    const auto [first, count] = best_config(ranks->left.rows, ranks_by);
-    // Mostly the first one is asked for only.
-    const auto at = [ranks, first = first, ranks_by](std::size_t i) {
-      if (i > 0 && ranks->order.empty()) ranks->order = rank_configs(ranks->left.rows, ranks_by);
-      return i == 0 ? first : ranks->order[i];
-    };
-    LookupGroup::Order order = readable(*this, count, at, ranks->left.rows);
-    order.left_out = std::move(left_out);
-    return order;
+    const Group& own = groups()[group.number];
+    return rules.count_obstacles ? state_->checked(own, rules, ranks_by) : state_->checked_late(own, rules);
   };
   LookupResult result = xtune::store::look_up(groups_of(problems.near), rank, counts, problem, device, ranks_by, rules,
                                               {far, [&] { return groups_of(problems.far); }});
@@ -683,7 +626,7 @@ HeldRows StoreView::read_members(const Bindings& problem, const device::DeviceIn
   HeldRows own;
   const ArchIndex* const arch_index = state_->arch_index_of(device);
   if (!arch_index) return own;
-  for (const std::uint32_t same : arch_index->shapes->nearest(problem)) {
+  for (const std::uint32_t same : arch_index->shapes->comparable(problem, 1).near) {
     if (*arch_index->problems[same] != problem) continue;
     for (const std::uint32_t group : arch_index->groups_of(same))
       if (same_device(state_->set.devices[groups()[group].device], device))
@@ -703,26 +646,5 @@ ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo
 }
 
 void StoreView::forget_rows() { state_->set.forget_rows(); }
-
-std::string StoreView::explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
-                               const LookupRules& rules) const {
-  if (found.beyond)
-    return fmt::format("none: the nearest measured problem, {}, has distance {:.3g}, {}",
-                       space::shown_text(*found.beyond), found.beyond_distance, outside_radius(rules.radius));
-  if (!found.config)
-    return fmt::format("none: no stored configuration may answer for {} on {} ({}, {})", space::shown_text(problem),
-                       device.name, device.arch, device.backend);
-  std::string text = fmt::format("{}: {}, {}", to_string(found.match), base::one_line(config_text(*found.config)),
-                                 base::human_time_ms(found.config->time_ms));
-  if (problem_of(*found.config) != problem)
-    text += fmt::format(", measured for {} (distance {:.3g})", space::shown_text(problem_of(*found.config)),
-                        found.distance);
-  if (!found.exact_device) text += ", measured on " + device_of(*found.config).name;
-  if (found.fit == KeyFit::stale) text += ", stale: " + driver_change(device_of(*found.config), device);
-  if (found.fit == KeyFit::differs) text += ", of an earlier state of the spec";
-  if (found.passed_over) text += fmt::format(", {} faster ones of an earlier state skipped", found.passed_over);
-  if (found.config->tainted) text += ", tainted";
-  return text;
-}
 
 }  // namespace xtune::store

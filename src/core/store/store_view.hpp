@@ -23,8 +23,6 @@ namespace xtune::store {
 
 // The order of stored configurations: ranked(), for the entries of a StoreView.
 
-using ConfigOrder = std::vector<const StoredConfig*>;
-
 /// Access to a row for rankings (core/store/best.hpp).
 struct ConfigAccess {
   using Item = const StoredConfig*;
@@ -57,17 +55,10 @@ struct HeldRows {
 
 // A store's records of one kernel on one architecture, for choosing among them.
 
-/// all: also for look_up and each_row.
-struct StoreViewOptions : RowOptions {
-  /// The bucket of a problem, see bucket_function; empty: none. Called while loading and by find, possibly in several
-  /// threads.
-  std::function<std::string(const Bindings& problem)> bucket = {};
-};
-
 /// Immutable once made; any number of threads may use it at once. References that it returns have its lifetime.
 class StoreView {
  public:
-  using Options = StoreViewOptions;
+  using Options = RowOptions;
 
   /// A missing store or kernel is an empty view; damage and newer versions are warnings, as from read_records.
   static StoreView load(const std::filesystem::path& store, const std::string& arch, const std::string& kernel,
@@ -86,34 +77,12 @@ class StoreView {
     std::size_t records = 0;                ///< of these
   };
   const std::vector<Group>& groups() const noexcept;  ///< sorted by the problem's text, then the device's name
-  /// Best first, as in ranked(); empty only with Options::all. A group is ranked at its first use, here or by find.
+  /// Best first, as in ranked(); empty only with Options::all. A group is ranked at its first use, here or by look_up.
   const ConfigOrder& order(const Group& group) const;
 
-  struct Found {
-    Match match = Match::none;
-    const StoredConfig* config = nullptr;
-    std::shared_ptr<Record> record;  ///< null unless the rules need differences
-    double distance = 0;             ///< shape_distance to the problem it was measured for
-    bool exact_device = false;       ///< measured on this kind of device, not only on its architecture
-    KeyFit fit = KeyFit::holds;      ///< as given by the rule; holds without a rule
-    std::size_t passed_over = 0;     ///< number of faster ones whose key does not hold
-    /// Only without a match: the nearest problem that is outside of the rules' radius, and its distance.
-    const Bindings* beyond = nullptr;
-    double beyond_distance = 0;
-  };
-  /// Answers as look_up does: exact > the nearest of the problem's bucket > nearest by shape, only on the device's
-  /// backend and architecture. Without rules an exact problem is found in constant time, the nearest by a scan over all
-  /// problems; but the first lookup that finds a problem also ranks that problem's configurations. If an obstacle
-  /// rejects the first one, all configurations without an obstacle are ranked again. obstacle as in look_up below, but
-  /// on this thread; the bucket is that of the options. Throws RecordsChanged if the rules need differences.
-  Found find(const Bindings& problem, const device::DeviceInfo& device) const;
-  Found find(const Bindings& problem, const device::DeviceInfo& device, const LookupRules& rules) const;
-  /// One sentence about the choice and its reason, for people.
-  std::string explain(const Found& found, const Bindings& problem, const device::DeviceInfo& device,
-                      const LookupRules& rules = {}) const;
-
-  /// The answer of look_up for all these records, with its reasons; needs Options::all. criterion: by that of the
-  /// options if unset; else its statistic is theirs. obstacle receives a record with only its configuration set.
+  /// The answer of look_up for all these records, with its reasons. criterion: by the statistic of the options if
+  /// unset; else its statistic is theirs, and it needs Options::all. obstacle receives a record with only its
+  /// configuration set. Throws RecordsChanged.
   LookupResult look_up(const Bindings& problem, const device::DeviceInfo& device, const LookupRules& rules,
                        const std::optional<Criterion>& criterion = {}) const;
   /// The rows of exactly this problem on this kind of device, without those that have an obstacle (as in LookupRules),
@@ -142,19 +111,11 @@ class StoreView {
   /// have failed when it ran (failed_when_run, which checks the stage); else empty. The first call goes over all rows.
   const ConfigOrder& suspect(std::string_view config) const;
 
-  const Bindings& problem_of(const StoredConfig& config) const;
-  const device::DeviceInfo& device_of(const StoredConfig& config) const;
-  Bindings config_of(const StoredConfig& config) const;
-  /// The whole record, from its file. Throws RecordsChanged.
-  Record record_of(const StoredConfig& config) const { return read_record(config); }
-
   std::uint64_t records() const noexcept;        ///< number of records read, also those never used
   std::int64_t newest_unix_ms() const noexcept;  ///< of these records
   const std::vector<std::string>& warnings() const noexcept;
 
  private:
-  struct Place;
-  bool answer(const Place& place, const LookupRules& rules, Found& found) const;
   struct State;
   explicit StoreView(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -186,17 +147,12 @@ class GrowingRecords {
   /// Reads the changes since the last call. Invalidates rows that were returned before.
   void refresh();
 
-  /// A row with the view that contains its problem and device.
-  struct Row {
-    const StoreView* view = nullptr;
-    const StoredConfig* config = nullptr;
-  };
   /// The rows of exactly this problem on this kind of device, including sanitized ones, in no particular order.
-  std::vector<Row> rows_of(const Bindings& problem, const device::DeviceInfo& device) const;
+  ConfigOrder rows_of(const Bindings& problem, const device::DeviceInfo& device) const;
   /// Calls visit(Row) for every row.
   template <class Visit>
   void each_row(const Visit& visit) const {
-    if (view_) view_->each_row([&](const StoredConfig& config) { visit(Row{&*view_, &config}); });
+    if (view_) view_->each_row([&](const StoredConfig& config) { visit(&config); });
   }
   /// The warnings of the last refresh.
   std::vector<std::string> warnings() const;

@@ -82,11 +82,11 @@ TEST_CASE("a bundle gives the same answers as its store, from a read-only place"
   CHECK(packed.warnings().empty());
   for (const std::int64_t m : {1024, 2000, 4096, 100000}) {
     const Bindings problem{{"M", m}};
-    const StoreView::Found a = packed.find(problem, example_device()), b = whole.find(problem, example_device());
-    REQUIRE(a.config);
+    const LookupResult a = find(packed, problem, example_device()), b = find(whole, problem, example_device());
+    REQUIRE(a.record);
     CHECK(a.match == b.match);
-    CHECK(config_text(*a.config) == config_text(*b.config));
-    const auto artifact = bundle.artifact(packed.record_of(*a.config).artifact_key);
+    CHECK(space::bindings_text(a.record->config) == space::bindings_text(b.record->config));
+    const auto artifact = bundle.artifact((*a.record).artifact_key);
     REQUIRE(artifact);
     CHECK(artifact->image == ArtifactCache(store.path()).find(artifact->key)->image);
     CHECK(artifact->entry_symbol == "gemm");

@@ -17,8 +17,7 @@ namespace {
 std::vector<double> times_of(const GrowingRecords& stored) {
   const Record example = example_record(1, 1);
   std::vector<double> times;
-  for (const GrowingRecords::Row& row : stored.rows_of(example.problem, example.device))
-    times.push_back(row.config->median_ms);
+  for (const Row row : stored.rows_of(example.problem, example.device)) times.push_back(row->median_ms);
   std::sort(times.begin(), times.end());
   return times;
 }
@@ -79,7 +78,7 @@ TEST_CASE("rows are of one problem and kind of device, those of sanitized kernel
   stored.refresh();
   CHECK(times_of(stored) == std::vector<double>{1, 4});
   std::size_t rows = 0;
-  stored.each_row([&](const GrowingRecords::Row&) { ++rows; });
+  stored.each_row([&](Row) { ++rows; });
   CHECK(rows == 4);
 }
 

@@ -39,13 +39,13 @@ struct IndexedStore {
   }
   /// Each record as JSON, by the view, and the view's warnings.
   std::vector<std::string> view() const {
-    StoreViewOptions options;
+    RowOptions options;
     options.all = true;
     const StoreView view = StoreView::load(store.path(), "sm_90", "gemm", options);
     std::vector<std::string> found = view.warnings();
     view.each_row([&](const StoredConfig& row) {
-      const Record record = view.record_of(row);
-      CHECK(view.problem_of(row) == record.problem);
+      const Record record = read_record(row);
+      CHECK(row.problem() == record.problem);
       CHECK(config_bindings(row) == record.config);
       CHECK(row.median_ms == record.time_ms.median);
       found.push_back(to_json(record).dump());
@@ -96,7 +96,7 @@ TEST_CASE("only lines that are new since the last call are read, and the index n
   write_at(indexed.log, middle, before == "x" ? "y" : "x");
   const struct timespec times[] = {info.st_atim, info.st_mtim};
   REQUIRE(::utimensat(AT_FDCWD, indexed.log.c_str(), times, 0) == 0);
-  StoreViewOptions all;
+  RowOptions all;
   all.all = true;
   const auto records = [&] { return StoreView::load(indexed.store.path(), "sm_90", "gemm", all).records(); };
   CHECK(records() == 300);
@@ -155,7 +155,7 @@ TEST_CASE("an index that is damaged or of another version is made again") {
   SUBCASE("places of other records") {
     Database(file).run("UPDATE block SET offset = offset + 7");
     const StoreView view = StoreView::load(indexed.store.path(), "sm_90", "gemm");
-    CHECK_THROWS_AS(view.record_of(*view.order(view.groups().front()).front()), RecordsChanged);
+    CHECK_THROWS_AS(read_record(*view.order(view.groups().front()).front()), RecordsChanged);
   }
   CHECK(indexed.view() == expected);
   CHECK(indexed.version() == version);
@@ -165,7 +165,7 @@ TEST_CASE("an index that is damaged or of another version is made again") {
 TEST_CASE("rows that are read after another process changed the index are those of the view") {
   const IndexedStore indexed;
   indexed.view();
-  StoreViewOptions all;
+  RowOptions all;
   all.all = true;
   const StoreView view = StoreView::load(indexed.store.path(), "sm_90", "gemm", all);
   std::size_t expected = 300;
@@ -181,7 +181,7 @@ TEST_CASE("rows that are read after another process changed the index are those 
   std::size_t rows = 0;
   if (expected != 0)
     view.each_row([&](const StoredConfig& row) {
-      rows += config_bindings(row) == view.record_of(row).config && row.median_ms == view.record_of(row).time_ms.median;
+      rows += config_bindings(row) == read_record(row).config && row.median_ms == read_record(row).time_ms.median;
     });
   CHECK(rows == expected);
 }

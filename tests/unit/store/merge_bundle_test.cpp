@@ -72,7 +72,7 @@ TEST_CASE("a bundle is merged as the store that it was made of, as often as one 
   const StoreView view = StoreView::load(into.path() / "new", "sm_90", "gemm");
   REQUIRE(view.groups().size() == 2);
   for (const StoreView::Group& group : view.groups())
-    CHECK(ArtifactCache(into.path() / "new").find(view.record_of(*view.order(group).front()).artifact_key));
+    CHECK(ArtifactCache(into.path() / "new").find(read_record(*view.order(group).front()).artifact_key));
   // The store itself adds the sources.
   CHECK(merge_store(into.path() / "new", store.path()).warnings.empty());
 }

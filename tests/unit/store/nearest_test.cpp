@@ -53,11 +53,11 @@ TEST_CASE("with thousands of problems it finds what look_up finds") {
   for (int i = 0; i < 100; ++i) {
     const Bindings asked = random_problem(random, 3);
     const LookupResult expected = look_up(records, asked, example_device());
-    const StoreView::Found found = view.find(asked, example_device());
+    const LookupResult found = find(view, asked, example_device());
     REQUIRE(found.match == expected.match);
     if (!expected.record) continue;
     CHECK(found.distance == expected.distance);
-    CHECK(to_json(view.record_of(*found.config)).dump() == to_json(*expected.record).dump());
+    CHECK(to_json(*found.record).dump() == to_json(*expected.record).dump());
   }
 }
 
@@ -78,14 +78,13 @@ TEST_CASE("with a radius it finds what look_up finds") {
     rules.radius = static_cast<double>(random.below(4));
     const Bindings asked = random_problem(random, 3);
     const LookupResult expected = look_up(records, asked, example_device(), measure::Statistic::median, rules);
-    const StoreView::Found found = view.find(asked, example_device(), rules);
+    const LookupResult found = find(view, asked, example_device(), rules);
     matches.insert(expected.match);
     REQUIRE(found.match == expected.match);
-    CHECK((found.beyond != nullptr) == expected.beyond.has_value());
+    CHECK(found.beyond == expected.beyond);
     if (!expected.beyond) continue;
-    CHECK(found.beyond_distance == *expected.beyond);
-    CHECK(view.explain(found, asked, example_device(), rules).find("outside of [dispatch] radius") !=
-          std::string::npos);
+    CHECK(summary_of(found, asked, example_device(), measure::Statistic::median, rules.radius)
+              .find("outside of [dispatch] radius") != std::string::npos);
   }
   CHECK(matches.contains(Match::nearest));
   CHECK(matches.contains(Match::none));
@@ -108,8 +107,8 @@ TEST_CASE("a problem whose newest measurement failed never answers, nor is it a 
   write_records(store.path(), records);
   const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
   REQUIRE(view.groups().size() == 1);
-  CHECK(view.find({{"M", std::int64_t{200}}}, example_device()).match == Match::nearest);
-  CHECK(view.problem_of(*view.find({{"M", std::int64_t{300}}}, example_device()).config) == records[0].problem);
+  CHECK(find(view, {{"M", std::int64_t{200}}}, example_device()).match == Match::nearest);
+  CHECK(find(view, {{"M", std::int64_t{300}}}, example_device()).record->problem == records[0].problem);
 }
 
 TEST_CASE("threads that ask first, all at once, get the same orders") {

@@ -123,9 +123,9 @@ TEST_CASE("a damaged time wins nowhere: it is skipped, named, moved aside and ke
   CHECK(read_records(store.path(), "sm_90", "gemm").warnings == std::vector{skipped});
   const StoreView view = StoreView::load(store.path(), "sm_90", "gemm");
   CHECK(view.warnings() == std::vector{skipped});
-  const StoreView::Found found = view.find(keyed_records()[0].problem, example_device());
-  REQUIRE(found.config);
-  CHECK(config_text(*found.config) == "BLOCK=16 RASTER=4");
+  const LookupResult found = find(view, keyed_records()[0].problem, example_device());
+  REQUIRE(found.record);
+  CHECK(space::bindings_text(found.record->config) == "BLOCK=16 RASTER=4");
   CHECK(view.order(view.groups().at(0)).size() == 2);
 
   CHECK(merge_store(other.path(), store.path()).records == 2);

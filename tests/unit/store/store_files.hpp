@@ -14,7 +14,9 @@
 #include "base/random.hpp"
 #include "core/build/cache.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/store/lookup.hpp"
 #include "core/store/record_log.hpp"
+#include "core/store/store_view.hpp"
 #include "system/files.hpp"
 #include "unit/record/example_record.hpp"
 
@@ -124,6 +126,13 @@ inline void age(const std::filesystem::path& path, int days = 2) {
 inline void age_all(const std::filesystem::path& store, int days) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(store))
     if (entry.is_regular_file()) age(entry.path(), days);
+}
+
+/// As a dispatch looks up.
+inline store::LookupResult find(const store::StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
+                                store::LookupRules rules = {}) {
+  rules.count_obstacles = false;
+  return view.look_up(problem, device, rules);
 }
 
 }  // namespace xtune
