@@ -79,7 +79,8 @@ class KeyTable {
   std::vector<std::uint32_t> slots_;
 };
 
-/// For each key, the record that counts, among results. In no particular order.
+/// For each key, the record that counts, among results. A tainted time does not if the configuration lost a clean race
+/// since. In no particular order.
 ///
 /// An Item is a pointer; Access provides facts(item) -> RankFacts and config_text(item).
 template <class Access, class Items>
@@ -102,6 +103,20 @@ auto current_records(const Items& items) {
       known = item;
     }
   }
+  const auto is_doubtful = [](const RankFacts& facts) { return facts.outcome == Outcome::ok && facts.tainted; };
+  if (std::none_of(result.begin(), result.end(), [&](const Item item) { return is_doubtful(Access::facts(item)); }))
+    return result;
+  std::vector<bool> lost(result.size());
+  for (const Item item : items) {
+    const RankFacts facts = Access::facts(item);
+    if (facts.outcome != Outcome::pruned || facts.tainted || facts.drift) continue;
+    const std::uint32_t number = number_of(facts.key);
+    if (number == 0) continue;
+    const RankFacts known = Access::facts(result[number - 1]);
+    if (is_doubtful(known) && known.unix_time_ms <= facts.unix_time_ms) lost[number - 1] = true;
+  }
+  std::size_t place = 0;
+  std::erase_if(result, [&](const Item) { return lost[place++]; });
   return result;
 }
 

@@ -378,7 +378,13 @@ class RowIndex {
       for (own.with(known_[file].id, after); own.next();) add_block(set, file, own);
     if (options_.all) return;
     std::erase_if(set.blocks, [](const RowBlock& block) { return block.sanitized; });
-    for (const RowBlock& block : set.blocks) block.rows = stored(block);
+    const auto is_doubtful = [](const StoredConfig& row) { return row.tainted && row.outcome == Outcome::ok; };
+    for (const RowBlock& block : set.blocks) {
+      block.rows = stored(block, false);
+      set.disturbed = set.disturbed || std::any_of(block.rows->rows.begin(), block.rows->rows.end(), is_doubtful);
+    }
+    for (const RowBlock& block : set.blocks)
+      if (set.disturbed) block.rows = stored(block, true);
   }
 
   void add_block(RowSet& set, std::size_t file, const Statement& from) {
@@ -407,12 +413,13 @@ class RowIndex {
     set.blocks.push_back(std::move(block));
   }
 
-  std::shared_ptr<const BlockRows> stored(const RowBlock& block) {
+  /// pruned: whether also rows of these, without RowOptions::all.
+  std::shared_ptr<const BlockRows> stored(const RowBlock& block, bool pruned = true) {
     if (!data_) data_.reset(new Statement(database_.prepare("SELECT sum, data FROM block WHERE id = ?")));
     Statement& data = *data_;
     if (!data.with(block.id).next()) throw DatabaseError("a block has been removed", false);
     if (data.integer(0) != sum_of(data.bytes(1))) throw DatabaseError("a block is damaged", true);
-    auto rows = unpacked(block, data.bytes(1));
+    auto rows = unpacked(block, data.bytes(1), pruned);
     data.run();  // a statement that has not ended holds a transaction
     return rows;
   }
@@ -423,10 +430,10 @@ class RowIndex {
     parse(*block.source, piece);
     if (piece.blocks.size() != 1 || piece.blocks.front().records != block.records)
       throw RecordsChanged(ErrorKind::io, block.source->name + ": it has changed since it was read; load it again");
-    return unpacked(block, packed_rows(piece.blocks.front()));
+    return unpacked(block, packed_rows(piece.blocks.front()), true);
   }
 
-  std::shared_ptr<const BlockRows> unpacked(const RowBlock& block, std::string_view data) const {
+  std::shared_ptr<const BlockRows> unpacked(const RowBlock& block, std::string_view data, bool pruned) const {
     auto result = std::make_shared<BlockRows>();
     const std::size_t rows_bytes = sizeof(PackedRow) * block.records;
     if (data.size() < rows_bytes) throw DatabaseError("a block is too short", true);
@@ -442,7 +449,7 @@ class RowIndex {
         throw DatabaseError("a row is damaged", true);
       const auto has = [&](Flag flag) { return (packed.flags & flag) != 0; };
       const auto outcome = static_cast<Outcome>(packed.outcome);
-      if (!options_.all && (outcome == Outcome::pruned || has(drift))) continue;
+      if (!options_.all && (has(drift) || (outcome == Outcome::pruned && !pruned))) continue;
       const double times[] = {packed.median, packed.min, packed.mean, packed.inlier_mean};
       static_assert(static_cast<int>(measure::Statistic::inlier_mean) == 3, "the times have the order of Statistic");
       StoredConfig& row = result->rows.emplace_back();

@@ -147,7 +147,9 @@ using TextArena = std::pmr::monotonic_buffer_resource;
 
 struct RowOptions {
   measure::Statistic statistic = measure::Statistic::median;  ///< that of StoredConfig::time_ms, which ranks
-  bool all = false;      ///< include pruned, drift and sanitized records, which are never used as answers
+  /// Include pruned, drift and sanitized records, which are never used as answers. False: pruned ones only where there
+  /// are tainted times, against which they count.
+  bool all = false;
   unsigned threads = 0;  ///< 0: as many as the machine has, up to 8
 };
 
@@ -161,6 +163,7 @@ struct RowSet {
   std::uint64_t records = 0;               ///< number of records, including those without a row
   std::int64_t newest_unix_ms = 0;         ///< over all of them; 0: none
   std::uint64_t unreadable = 0;            ///< number of sources that cannot be read
+  bool disturbed = false;                  ///< some times are tainted; only set without RowOptions::all
   std::vector<std::string> warnings;       ///< as from read_records
   std::vector<std::string> unread;         ///< those of them that stand for more than a line: a file, or its rest
   std::unique_ptr<TextArena> arena;

@@ -353,7 +353,8 @@ void StoreView::State::drop_unanswered() {
       return row->outcome == Outcome::ok && std::isfinite(row->time_ms);
     };
     const auto any_passed = [&](const ConfigOrder& rows) { return std::any_of(rows.begin(), rows.end(), passed); };
-    ranks[i] = ranking > 0 && (ranking == answers || any_passed(current_configs(members_of(groups[i], true).rows)));
+    ranks[i] = ranking > 0 && ((ranking == answers && !set.disturbed) ||
+                               any_passed(current_configs(members_of(groups[i], true).rows)));
   });
   std::vector<Group> kept;
   for (std::size_t i = 0; i < groups.size(); ++i)

@@ -112,6 +112,19 @@ TEST_CASE("for one key the newest record counts, with any outcome; a race given 
   CHECK(best_block({pruned, old, other}) == 1);
 }
 
+TEST_CASE("a tainted time does not count once its configuration lost a clean race, as in a run") {
+  Record tainted = example_record(1, 1), lost = tainted, other = example_record(2, 5);
+  tainted.tainted = {"busy"}, other.tainted = {"busy"};
+  lost.outcome = Outcome::pruned, lost.unix_time_ms += 1;
+  CHECK(best_block({tainted, other}) == 1);
+  CHECK(best_block({tainted, lost, other}) == 2);
+  CHECK(best_block({lost, other, tainted}) == 2);
+  lost.tainted = {"busy"};
+  CHECK(best_block({tainted, lost, other}) == 1);
+  lost.tainted.clear(), lost.unix_time_ms -= 2;
+  CHECK(best_block({tainted, lost, other}) == 1);
+}
+
 TEST_CASE("a tainted record is best only where no clean one is") {
   Record tainted = example_record(1, 1);
   tainted.tainted = {"throttled"};
