@@ -335,38 +335,56 @@ namespace {
 constexpr std::uint64_t longest_source_file = std::uint64_t{1} << 32;
 
 /// Files of records and artifacts from elsewhere: the caller must check them.
-class MergeSource {
- public:
+struct MergeSource {
   using Folder = std::pair<std::string, std::string>;  ///< arch, kernel: path components
+  using Visit = std::function<void(const Folder&, const std::string& name, const std::string& text)>;
 
   struct Packed {
     std::string metadata, image;
-    std::string source;  ///< empty: none
+    std::string source = {};  ///< empty: none
   };
 
-  virtual ~MergeSource() = default;
   /// Calls back with the text of each file of record lines, and a name for it. Files that cannot be read give a
   /// warning. Returns the number of files or directories of records that were skipped: links, or unreadable ones.
-  virtual std::uint64_t each_file(
-      const std::function<void(const Folder&, const std::string& name, std::string text)>& visit,
-      std::vector<std::string>& warnings) = 0;
-  virtual std::vector<std::string> artifacts() = 0;  ///< keys, or names that replace them
+  std::function<std::uint64_t(const Visit&, std::vector<std::string>& warnings)> each_file;
+  std::vector<std::string> artifacts;  ///< keys, or names that replace them
   /// Throws Error if it cannot be read, or has no valid key.
-  virtual Packed artifact(const std::string& key) = 0;
+  std::function<Packed(const std::string& key)> artifact;
 };
 
-class StoreSource final : public MergeSource {
- public:
-  explicit StoreSource(const fs::path& store) : store_(store), cache_(store), layout_(layout_of(store, Owners::any)) {}
+// The author of the store chose the targets of its links, which may be private files of the user who merges.
+bool pass_over(const fs::path& link, std::vector<std::string>& warnings) {
+  if (!link.empty())
+    base::add_once(warnings, "skipped: " + base::printable(link.string()) +
+                                 " is a link, which merge does not follow; a copy made by `cp -rL` has none");
+  return !link.empty();
+}
 
-  std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
-                          std::vector<std::string>& warnings) override {
-    std::uint64_t unread = layout_.unreadable_records;
-    for (const Unreadable& one : layout_.unreadable) warnings.push_back("skipped: " + one.text());
-    for (const auto& [key, files] : layout_.artifacts) pass_over(files.link, warnings);
-    for (const RecordFile& file : layout_.records) {
+MergeSource::Packed stored_artifact(const build::ArtifactCache& cache, const std::string& key) {
+  MergeSource::Packed packed{system::read_file(cache.entry_path(key, "json"), longest_source_file), ""};
+  packed.image = system::read_file(cache.entry_path(key, build::read_metadata(key, packed.metadata).artifact.format));
+  try {
+    packed.source = system::read_file(cache.source_path(key));
+  } catch (const Error&) {  // a store without sources works as well
+  }
+  return packed;
+}
+
+MergeSource source_of_store(const fs::path& store) {
+  StoreLayout layout = layout_of(store, Owners::any);
+  MergeSource source;
+  for (const auto& [key, files] : layout.artifacts)
+    if (files.has_metadata && files.link.empty()) source.artifacts.push_back(key);
+  source.artifact = [cache = build::ArtifactCache(store)](const std::string& key) {
+    return stored_artifact(cache, key);
+  };
+  source.each_file = [store, layout = std::move(layout)](const auto& visit, std::vector<std::string>& warnings) {
+    std::uint64_t unread = layout.unreadable_records;
+    for (const Unreadable& one : layout.unreadable) warnings.push_back("skipped: " + one.text());
+    for (const auto& [key, files] : layout.artifacts) pass_over(files.link, warnings);
+    for (const RecordFile& file : layout.records) {
       try {
-        if (!pass_over(link_on_the_way(store_, file.path), warnings)) {
+        if (!pass_over(link_on_the_way(store, file.path), warnings)) {
           visit({file.arch, file.kernel}, base::printable(file.path.string()),
                 system::read_file(file.path, longest_source_file));
           continue;
@@ -377,68 +395,28 @@ class StoreSource final : public MergeSource {
       ++unread;
     }
     return unread;
-  }
+  };
+  return source;
+}
 
-  std::vector<std::string> artifacts() override {
-    std::vector<std::string> keys;
-    for (const auto& [key, files] : layout_.artifacts)
-      if (files.has_metadata && files.link.empty()) keys.push_back(key);
-    return keys;
-  }
-
-  Packed artifact(const std::string& key) override {
-    Packed packed{system::read_file(cache_.entry_path(key, "json"), longest_source_file), "", ""};
-    packed.image =
-        system::read_file(cache_.entry_path(key, build::read_metadata(key, packed.metadata).artifact.format));
-    try {
-      packed.source = system::read_file(cache_.source_path(key));
-    } catch (const Error&) {  // a store without sources works as well
-    }
-    return packed;
-  }
-
- private:
-  // The author of the store chose the targets of its links, which may be private files of the user who merges.
-  static bool pass_over(const fs::path& link, std::vector<std::string>& warnings) {
-    if (!link.empty())
-      base::add_once(warnings, "skipped: " + base::printable(link.string()) +
-                                   " is a link, which merge does not follow; a copy made by `cp -rL` has none");
-    return !link.empty();
-  }
-
-  const fs::path store_;
-  const build::ArtifactCache cache_;
-  const StoreLayout layout_;
-};
-
-class BundleSource final : public MergeSource {
- public:
-  explicit BundleSource(const fs::path& path) : bundle_(path), name_(base::printable(path.string())) {}
-
-  std::uint64_t each_file(const std::function<void(const Folder&, const std::string&, std::string)>& visit,
-                          std::vector<std::string>&) override {
-    for (const Bundle::Part& part : bundle_.parts())
+MergeSource source_of_bundle(const fs::path& path) {
+  const auto bundle = std::make_shared<const Bundle>(path);
+  const auto each_file = [bundle, name = base::printable(path.string())](const auto& visit, auto&) {
+    for (const Bundle::Part& part : bundle->parts())
       visit({path_component(part.arch), path_component(part.kernel)},
-            name_ + " (" + base::printable(part.kernel, 80) + " on " + base::printable(part.arch, 80) + ")",
-            bundle_.records(part));
-    return 0;
-  }
-
-  std::vector<std::string> artifacts() override { return bundle_.artifact_keys(); }
-
-  Packed artifact(const std::string& key) override {
-    return {bundle_.metadata(key), bundle_.artifact(key).value().image, ""};
-  }
-
- private:
-  const Bundle bundle_;
-  const std::string name_;
-};
+            name + " (" + base::printable(part.kernel, 80) + " on " + base::printable(part.arch, 80) + ")",
+            bundle->records(part));
+    return std::uint64_t{0};
+  };
+  return {each_file, bundle->artifact_keys(), [bundle](const std::string& key) {
+            return MergeSource::Packed{bundle->metadata(key), bundle->artifact(key).value().image};
+          }};
+}
 
 /// Opens a file as a bundle, anything else as a store. Throws Error as Bundle and require_store do.
-std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
+MergeSource open_merge_source(const fs::path& path) {
   std::error_code error;
-  if (fs::is_regular_file(path, error)) return std::make_unique<BundleSource>(path);
+  if (fs::is_regular_file(path, error)) return source_of_bundle(path);
   require_store(path);
   // A new store has neither directory; but then there is nothing to merge, and a wrong path is more likely.
   if (!fs::exists(fs::symlink_status(path / "records", error)) &&
@@ -446,14 +424,14 @@ std::unique_ptr<MergeSource> open_merge_source(const fs::path& path) {
     throw Error(ErrorKind::invalid_argument,
                 base::printable(path.string()) + " is not a store: it has neither records nor artifacts");
   system::require_unwritable(path);
-  return std::make_unique<StoreSource>(path);
+  return source_of_store(path);
 }
 
 using Folder = MergeSource::Folder;
 
 class Merge {
  public:
-  Merge(fs::path store, MergeSource& other) : store_(std::move(store)), other_(other), ours_(store_) {}
+  Merge(fs::path store, const MergeSource& other) : store_(std::move(store)), other_(other), ours_(store_) {}
 
   MergeReport run() {
     std::map<Folder, std::set<std::string>> fresh;
@@ -475,7 +453,7 @@ class Merge {
     for (const auto& [folder, lines] : fresh) left += lines.size();
     report_.known_records = read - left;
     for (const auto& [folder, lines] : fresh) write_records(folder, lines);
-    for (const std::string& key : other_.artifacts()) take_artifact(key);
+    for (const std::string& key : other_.artifacts) take_artifact(key);
     return std::move(report_);
   }
 
@@ -576,7 +554,7 @@ class Merge {
   }
 
   const fs::path store_;
-  MergeSource& other_;
+  const MergeSource& other_;
   const build::ArtifactCache ours_;
   MergeReport report_;
   std::map<std::string, std::set<std::string>> measured_;  ///< artifact -> hashes of its image in their records
@@ -586,12 +564,12 @@ class Merge {
 }  // namespace
 
 MergeReport merge_store(const fs::path& store, const fs::path& other) {
-  const std::unique_ptr<MergeSource> source = open_merge_source(other);
+  const MergeSource source = open_merge_source(other);
   std::error_code error;
   if (fs::equivalent(store, other, error))
     throw Error(ErrorKind::invalid_argument,
                 base::printable(other.string()) + ": a store cannot be merged into itself");
-  return Merge(store, *source).run();
+  return Merge(store, source).run();
 }
 
 }  // namespace xtune::store
