@@ -20,6 +20,7 @@
 
 #include "base/text.hpp"
 #include "core/measure/finals.hpp"
+#include "core/measure/noise_guard.hpp"
 #include "core/run/run_parts.hpp"
 #include "core/run/services.hpp"
 #include "core/store/best.hpp"
@@ -93,20 +94,21 @@ void FinalsRounds::next() {
   }
   if (!unjudged_.empty()) return ask(std::exchange(unjudged_, {}), 1, false);
   std::vector<std::vector<double>> times, values;
-  double longest_ms = 0;
   for (const Finalist& one : finalists_) {
     const std::vector<double>& samples_ms = times.emplace_back(one.trial->record.samples_ms);
     values.push_back(samples_ms);
     if (run_.criterion.score)
       for (double& each : values.back()) each = run_.criterion.at(one.trial->record, each);
-    longest_ms = std::max(longest_ms, std::accumulate(samples_ms.begin(), samples_ms.end(), 0.0));
   }
   const measure::FinalsVerdict verdict = measure::judge_finals(values, run_.criterion.statistic);
   std::vector<std::size_t> who;
+  double longest_ms = 0;
   for (std::size_t i = 0; i < finalists_.size(); ++i) {
     bool& left = finalists_[i].left;
     left = left || (verdict.certain[i] && verdict.standing[i] != measure::Standing::fastest);
-    if (record(i).outcome == Outcome::ok && !left) who.push_back(i);
+    if (record(i).outcome != Outcome::ok || left) continue;
+    who.push_back(i);
+    longest_ms = std::max(longest_ms, std::accumulate(times[i].begin(), times[i].end(), 0.0));
   }
   // Rounds that were taken while the device changed its speed say less.
   const int more = measure::finals_drift(times) != 1 ? after_drift : 1;
@@ -185,24 +187,25 @@ std::vector<const store::Record*> FinalsPhase::finalists_now() {
   // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
   std::vector<const store::Record*> finalists =
       store::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
-  if (const store::Record* const fallback = default_in_doubt(order, finalists)) finalists.push_back(fallback);
+  if (const store::Record* const fallback = default_beside(order, finalists)) finalists.push_back(fallback);
   for (const store::Record* record : finalists)
     if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
   return finalists;
 }
 
-/// The default configuration, if it may be as good as the best and is not among the finalists: the answer must not be
-/// slower than what runs without one.
-const store::Record* FinalsPhase::default_in_doubt(const std::vector<const store::Record*>& order,
-                                                   const std::vector<const store::Record*>& finalists) const {
+/// The default configuration, if it passed and is not among the finalists. It is measured first, often with a slower
+/// clock and colder caches than all others: how much the best gains is known only if they are measured side by side.
+const store::Record* FinalsPhase::default_beside(const std::vector<const store::Record*>& order,
+                                                 const std::vector<const store::Record*>& finalists) const {
   const std::optional<std::uint64_t> index = run_.suggested.default_index;
-  if (!index || !run_.criterion.times || finalists.size() < 2) return nullptr;
+  if (!index || !run_.criterion.times) return nullptr;
   const Bindings config = run_.space.named(run_.space.at(*index));
   const auto is_default = [&](const store::Record* record) { return record->config == config; };
   if (std::any_of(finalists.begin(), finalists.end(), is_default)) return nullptr;
-  const auto all = store::finalists_of(order, order.size(), run_.criterion);
-  const auto found = std::find_if(all.begin(), all.end(), is_default);
-  return found == all.end() ? nullptr : *found;
+  const auto found = std::find_if(order.begin(), order.end(), is_default);
+  if (found == order.end()) return nullptr;
+  const std::vector<std::string>& tainted = (*found)->tainted;
+  return std::any_of(tainted.begin(), tainted.end(), measure::changed_process) ? nullptr : *found;
 }
 
 bool FinalsPhase::start() {

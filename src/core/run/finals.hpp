@@ -46,8 +46,8 @@ class FinalsPhase {
     std::string claim;
   };
   std::vector<const store::Record*> finalists_now();
-  const store::Record* default_in_doubt(const std::vector<const store::Record*>& order,
-                                        const std::vector<const store::Record*>& finalists) const;
+  const store::Record* default_beside(const std::vector<const store::Record*>& order,
+                                      const std::vector<const store::Record*>& finalists) const;
   bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored(const std::vector<std::string>& keys, store::Tainted tainted, std::int64_t since_unix_ms = 0);
   void finish();

@@ -141,6 +141,25 @@ FinalsResult::FinalsResult(const std::vector<const Record*>& records, const Crit
     return std::tuple(by_rank ? ranks[a] : 0, preference(*records[a])) <
            std::tuple(by_rank ? ranks[b] : 0, preference(*records[b]));
   });
+  // Where times scatter, the medians and the round-by-round ratios may disagree about a finalist: the answer is one
+  // that no other beats by more than a tie, or else by the least.
+  const auto least_ratio = [&](std::size_t i) {
+    double least = 1;
+    for (const std::vector<double>& other : comparable)
+      if (const auto paired = measure::paired_ratio(other, comparable[i]); paired.rounds > 0)
+        least = std::min(least, measure::behind(other, comparable[i], paired, statistic_));
+    return least;
+  };
+  const auto equals =
+      std::find_if(places.begin(), places.end(), [&](std::size_t i) { return group(i) > measure::Standing::equal; });
+  if (!comparable.empty() && equals - places.begin() > 1) {
+    auto answer =
+        std::find_if(places.begin(), equals, [&](std::size_t i) { return least_ratio(i) >= 1 - measure::finals_tie; });
+    if (answer == equals)
+      answer = std::max_element(places.begin(), equals,
+                                [&](std::size_t a, std::size_t b) { return least_ratio(a) < least_ratio(b); });
+    std::rotate(places.begin(), answer, answer + 1);
+  }
   for (const std::size_t i : places) order_.push_back(records[i]);
 }
 

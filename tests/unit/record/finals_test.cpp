@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/random.hpp"
 #include "core/store/best.hpp"
 #include "unit/record/example_record.hpp"
 
@@ -86,6 +87,31 @@ TEST_CASE("Finals decide only by the criterion they were held for") {
   CHECK(blocks(best_of(held, blocky)->ties) == std::vector<std::int64_t>{1});
   blocky.times = false;
   CHECK(blocks(ranked(held, blocky)) == std::vector<std::int64_t>{1, 2, 3});
+}
+
+TEST_CASE("No finalist beats the answer by more than 1 %, unless noise lets none be the answer") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    xtune::base::Random random(seed);
+    std::vector<Record> records;
+    for (std::int64_t number = 1; number <= 5; ++number) {
+      Record& record = records.emplace_back(finalist(number, 1));
+      record.samples_ms.resize(7);
+      for (double& sample : record.samples_ms) sample = 1 + 0.1 * random.uniform();
+      record.time_ms = summarize(record.samples_ms);
+    }
+    const auto least = [&](const Record& one) {
+      double found = 1;
+      for (const Record& other : records)
+        found = std::min(found, paired_ratio(other.samples_ms, one.samples_ms).median);
+      return found;
+    };
+    const FinalsResult result(pointers(records));
+    double possible = 0;
+    for (const Record& record : records)
+      if (result.ratio_to_fastest(record).value().median <= 1.01) possible = std::max(possible, least(record));
+    CHECK(least(*result.order().front()) >= std::min(0.99, possible));
+  }
 }
 
 TEST_CASE("A rival that only noise keeps in the finals never wins by its resources") {

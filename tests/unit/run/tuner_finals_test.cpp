@@ -238,9 +238,10 @@ TEST_CASE("Ties break by resources before anything else") {
   CHECK(tied_a(result) == std::set<std::int64_t>{1, 2});
 }
 
-TEST_CASE("A clear winner needs no finals") {
+TEST_CASE("A default configuration that wins clearly needs no finals") {
   Tuning t;
   t.parameters = "A = [1, 2, 3, 4]\n";
+  t.rest = "[dispatch]\ndefault = { A = 2 }\n";
   t.finals = 8;
   t.bench.respond = [](const BenchJob& job) {
     BenchAnswer answer;
