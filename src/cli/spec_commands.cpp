@@ -171,6 +171,7 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
                                           const device::DeviceInfo& device) {
   const resolve::CandidateResolver resolver(spec, space, problem, device, device.arch, "", false);
   resolver.constants(any_machine_bytes);
+  resolver.layouts(any_machine_bytes);
   run::check_reference(spec, resolver, any_machine_bytes);
   return run::check_launches(spec, space, resolver);
 }

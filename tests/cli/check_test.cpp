@@ -29,7 +29,7 @@ TEST_CASE("check, compile, validate and run refuse a wrong signature and a built
     const std::string spec = cli.write("turn.toml", text);
     for (const char* command : {"check", "compile", "validate", "run"}) {
       // What only the shapes show, a compile does not need.
-      if (command == std::string("compile") && has(message, "builtin")) continue;
+      if (command == std::string("compile") && (has(message, "builtin") || has(message, "fill"))) continue;
       std::vector<std::string> words{command, spec, "--backend", "host"};
       if (command == std::string("compile")) words.insert(words.end(), {"--arch", "x86_64"});
       const CommandResult result = cli.xtune(words);
@@ -44,5 +44,12 @@ TEST_CASE("check, compile, validate and run refuse a wrong signature and a built
   refused(spec_of("trun", "f32", sum), "the source has no kernel 'trun' (did you mean 'turn'?)");
   refused(spec_of("turn", "f32", transpose),
           "turn.toml:15:25: reference builtin transpose: x is f32[8, 4] and the output f32[8, 4]");
+  const std::string good = spec_of("turn", "f32", sum), end_of_x = "\"N\"]\n[[args]]\nname = \"y\"";
+  const auto filled = [&](const std::string& fill) {
+    std::string text = good;
+    return text.replace(text.find(end_of_x), end_of_x.size(), "\"N\"]\nfill = " + fill + end_of_x.substr(4));
+  };
+  refused(filled("{ one_hot = 5 }"), "fill 'one_hot 5': a row of 4 elements has from 0 to 4 ones");
+  refused(filled("{ integers = [3, 3] }"), "fill 'integers 3 3': no integer is at least the first number");
   CHECK(cli.xtune({"check", cli.write("turn.toml", spec_of("turn", "f32", sum))}).exit_code == 0);
 }

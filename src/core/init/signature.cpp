@@ -186,7 +186,8 @@ bool fits(DType declared, DType given, bool is_buffer) {
     return !is_short_float(declared) && !is_short_float(given) && !is_cxx_float(declared) &&
            (size_of(declared) == 1 || size_of(declared) == size_of(spec::part_of(given)));
   }
-  if (!is_buffer) return size_of(declared) == size_of(given);
+  const auto is_number_alone = [](DType type) { return type == DType::f32 || type == DType::f64; };
+  if (!is_buffer) return size_of(declared) == size_of(given) && is_number_alone(declared) == is_number_alone(given);
   if (is_short_float(declared) && is_short_float(given)) return false;
   return size_of(declared) == 1 || size_of(given) <= 2 || size_of(declared) == size_of(given);
 }
@@ -307,11 +308,8 @@ class SignatureCheck {
     }
     const std::size_t bytes = spec::place_fields(fields);
     std::string differs;
-    for (std::size_t i = 0; i < std::min(fields.size(), given.fields.size()) && differs.empty(); ++i)
-      if (const spec::FieldSpec& own = given.fields[i];
-          known && (own.at_byte != fields[i].at_byte || own.bytes() != fields[i].bytes()))
-        differs = fmt::format(". Field {}, '{}', is at byte {} and has {}; the spec's '{}' at {}, {}", i + 1, names[i],
-                              fields[i].at_byte, fields[i].bytes(), own.name, own.at_byte, own.bytes());
+    for (std::size_t i = 0; known && i < std::min(fields.size(), given.fields.size()) && differs.empty(); ++i)
+      differs = difference(i, fields[i], names, given.fields[i]);
     if (given.kind == spec::ArgKind::structure && given.value_bytes == bytes &&
         (differs.empty() || given.fields.size() != fields.size()))
       return;  // other fields may make the same struct
@@ -324,6 +322,23 @@ class SignatureCheck {
                     : given.kind == spec::ArgKind::scalar && type
                         ? fmt::format(". Give it dtype = \"{}x{}\"", to_string(type->type), type->lanes)
                         : ""));
+  }
+
+  /// Of a field of the source's struct and the spec's at the same place; empty: none. Names that the struct does not
+  /// have are the user's own.
+  static std::string difference(std::size_t i, const spec::FieldSpec& declared, const std::vector<std::string>& names,
+                                const spec::FieldSpec& own) {
+    if (own.at_byte != declared.at_byte || own.bytes() != declared.bytes())
+      return fmt::format(". Field {}, '{}', is at byte {} and has {}; the spec's '{}' at {}, {}", i + 1, names[i],
+                         declared.at_byte, declared.bytes(), own.name, own.at_byte, own.bytes());
+    const auto namesake = std::find(names.begin(), names.end(), own.name);
+    if (own.name != names[i] && namesake != names.end())
+      return fmt::format(". Field {} is '{}', and the spec's is '{}', which is field {} of the struct", i + 1, names[i],
+                         own.name, namesake - names.begin() + 1);
+    const DType given = own.of.empty() ? own.dtype : DType::u64;
+    if (given == declared.dtype || size_of(given) == 1 || fits(declared.dtype, given, false)) return {};
+    return fmt::format(". Field {}, '{}', is of {}, and the spec's of {}", i + 1, names[i], to_string(declared.dtype),
+                       to_string(given));
   }
 
   const spec::Spec& spec_;

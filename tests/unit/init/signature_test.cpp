@@ -62,6 +62,7 @@ TEST_CASE("arguments that a kernel does not take are refused, with the line of t
   CHECK(has(with("\"x\", dtype = \"f32\", shape = [4]", "\"x\", dtype = \"f32\", shape = [4], role = \"inout\""),
             "k.toml:2:9: the argument 'x' has role inout, and k.cu:1 declares it const float* x. Give it role in"));
   CHECK(with("\"i32\", value = 3", "\"u32\", value = 3") == "");
+  CHECK(has(with("\"i32\", value = 3", "\"f32\", value = 3"), "the spec's 'n' is a scalar of f32"));
 }
 
 TEST_CASE("values are compared with the structs and vectors of the source") {
@@ -83,6 +84,22 @@ TEST_CASE("values are compared with the structs and vectors of the source") {
       has(with(c + comma + f + comma + s, "dtype = \"f32\", value = 1"),
           "argument 3 of axpb is float3 o (k.cu:2), a value of 12 bytes, and the spec's 'o' has 4 bytes. Give it dtype "
           "= \"f32x3\""));
+  // Fields of one size: what is swapped, or of another type, is a mistake, too.
+  const auto three = [&](const std::string& fields) {
+    return complaint("struct P { float a; int n; float b; };\n__global__ void axpb(float* y, P p) { y[0] = p.a; }\n",
+                     y + ", { name = \"p\", fields = [" + fields + "] }");
+  };
+  const auto field = [](const std::string& name, const std::string& dtype) {
+    return "{ name = \"" + name + "\", dtype = \"" + dtype + "\", value = 1 }";
+  };
+  CHECK(three(field("a", "f32") + comma + field("n", "u32") + comma + field("b", "f32")) == "");
+  CHECK(three(field("first", "f32") + comma + field("n", "i32") + comma + field("last", "f32")) == "");
+  CHECK(has(three(field("b", "f32") + comma + field("n", "i32") + comma + field("a", "f32")),
+            "Field 1 is 'a', and the spec's is 'b', which is field 3 of the struct"));
+  CHECK(has(three(field("a", "f32") + comma + field("n", "f32") + comma + field("b", "f32")),
+            "Field 2, 'n', is of i32, and the spec's of f32"));
+  CHECK(has(three(field("a", "i32") + comma + field("n", "i32") + comma + field("b", "f32")),
+            "Field 1, 'a', is of f32, and the spec's of i32"));
   CHECK(with("{ name = \"bytes\", dtype = \"u8\", count = 12, value = 0 }") == "");
   // A definition may change the type.
   CHECK(complaint("struct P { REAL r; };\n__global__ void axpb(float* y, P p) {}\n",
