@@ -55,7 +55,7 @@ struct LoadSettings {
   bool other_architectures = false;
   std::string arch;         ///< the architecture to compile for, "sm_90a"; empty: the device's own
   Bindings default_config;  ///< if nothing is stored; empty: the best by the spec's [candidates], else the first
-  Bindings defines;         ///< macros for specs in files, like -D NAME=value
+  Bindings defines;         ///< for specs in files, like -D NAME=value: parameters, and sizes that decide on types
   /// How to tune if the policy asks for it. The problem, backend, devices, store and stop in it are ignored: the
   /// kernel's own are used. An exception of the tuner becomes a message, and the call continues. If the store cannot
   /// keep a winner, the winner is used until the kernel is destroyed, and a message reports this.

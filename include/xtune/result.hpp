@@ -93,6 +93,13 @@ struct WinningTensorMap {
   std::int64_t interleave = 0;                ///< bytes
 };
 
+/// A number in a struct by value.
+struct WinningField {
+  std::size_t at_byte = 0;   ///< of the struct
+  DType dtype = DType::f32;  ///< type of the number
+  std::string value;         ///< as WinningArgument::value
+};
+
 /// An argument of the compiled winner, in the form that a caller passes.
 struct WinningArgument {
   /// The kind of argument.
@@ -101,7 +108,8 @@ struct WinningArgument {
     written,     ///< a device pointer that it writes, or reads and writes
     scalar,      ///< a value
     tensor_map,  ///< a description of a buffer, which xtune makes from the buffer that the caller passes
-    constant     ///< no argument of a call: a variable of the source
+    constant,    ///< no argument of a call: a variable of the source
+    structure    ///< a struct or vector by value
   };
   std::string name;                  ///< name in the spec
   Kind kind = Kind::buffer;          ///< the kind of argument
@@ -110,6 +118,8 @@ struct WinningArgument {
   std::string value;  ///< of a scalar: the spec's expression; the name of a problem size ("N") gives that size
   std::optional<Value> filled;  ///< of a scalar that follows from the configuration: the value that xtune passes
   std::optional<WinningTensorMap> map{};  ///< of a tensor map: what it describes
+  std::vector<WinningField> fields{};     ///< of a struct: its numbers; empty: only its bytes are known
+  std::vector<std::uint8_t> bytes{};      ///< of a struct: as it was measured, and as xtune passes one that is filled
 };
 
 /// One of the kernels of a winner that launches several in sequence ([[steps]]).
@@ -170,7 +180,8 @@ struct Result {
   bool interrupted = false;                 ///< the stop token ended it
   bool out_of_time = false;                 ///< the budget of seconds ended it
   std::vector<std::string> warnings;        ///< problems with the measurements that the user should know about
-  std::optional<WinningKernel> binary;      ///< the compiled winner; unset if the store no longer has it
+  std::optional<WinningKernel> binary;      ///< the compiled winner; unset: see no_binary
+  std::string no_binary;                    ///< why there is no binary of the winner; empty: a directory had none
 
   bool found() const noexcept { return winner.has_value(); }  ///< whether there is a best configuration
   /// The winner. Throws Error(nothing_valid) with a summary of the failures if there is none.

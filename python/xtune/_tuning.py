@@ -378,7 +378,7 @@ def load(
     thread. tuning: the settings of tune() for that, such as {"seconds": 60}. checked: compare sizes of arrays with the
     problem at each call. compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`. frozen: only
     the bundle answers, no store is read or written, and Kernel.digest proves that processes make the same choices.
-    default_config: if nothing is stored. defines: macros for a spec in a file. coverage: a file or a directory for a log
+    default_config: if nothing is stored. defines: for a spec in a file, like -D NAME=value. coverage: a file or a directory for a log
     of the problems of calls, for `xtune coverage`. on_message: receives warnings, on any thread; default: Python's
     warnings.
 
@@ -387,13 +387,12 @@ def load(
     if defines and isinstance(kernel, Tunable):
         raise InvalidArgumentError("load: defines are for specs in files; call Tunable.define")
     tunable = _known_tunable(kernel, "load", defines)
-    return _native.load(
-        tunable._native,
-        _load_settings(
-            **{name: value for name, value in locals().items() if name not in ("kernel", "tunable", "defines")},
-            tunable=tunable,
-        ),
+    settings = _load_settings(
+        **{name: value for name, value in locals().items() if name not in ("kernel", "tunable", "defines")},
+        tunable=tunable,
     )
+    settings.defines = dict(defines or {})
+    return _native.load(tunable._native, settings)
 
 
 @_checks.checked

@@ -18,6 +18,7 @@
 #include "core/resolve/resolve.hpp"
 #include "core/run/check_spec.hpp"
 #include "core/space/expression.hpp"
+#include "core/spec/template_text.hpp"
 #include "dispatch/builder.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "dispatch/spec_files.hpp"
@@ -42,6 +43,21 @@ std::string usable_backend(const std::string& choice) {
   throw Error(ErrorKind::unavailable, "no usable device" + reasons);
 }
 
+/// Sizes come from the calls; only those that decide on types are known before.
+void require_use(const spec::Spec& spec, const Bindings& defines) {
+  const auto decides = [](const std::string& name) {
+    return [&name](const spec::ArgSpec& argument) {
+      return argument.dtype_text && spec::CompiledText::template_text(*argument.dtype_text).names().contains(name);
+    };
+  };
+  for (const auto& [name, value] : defines)
+    if (spec.cases.front().contains(name) && std::none_of(spec.args.begin(), spec.args.end(), decides(name)))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: load: '{}' among the defines is a problem size, which calls have: by their "
+                              "arguments, or by for_problem. Load it without",
+                              spec.kernel.name, name));
+}
+
 /// bundled: the files of a bundle, which the kernel and all its copies need.
 Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shared_ptr<const void> bundled) {
   dispatch::require_kernel(spec_of(tunable));
@@ -52,6 +68,7 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
   dispatch::Parts parts;
   parts.spec = spec_of(*kept, name);
   run::check_spec(parts.spec);
+  require_use(parts.spec, settings.defines);
   if (!settings.default_config.empty())
     require_values(parts.spec.parameters, settings.default_config, "default_config");
   parts.runtime = backend->open_runtime();
@@ -128,6 +145,15 @@ device::Launch launch_of(const Kernel& of) {
   return {three(of.grid), three(of.block), three(of.cluster), of.shared_bytes, of.cooperative};
 }
 
+spec::Text expression_of(const WinningArgument& from, const std::string& text) try {
+  space::Expression::parse(text);
+  return {text, {}};
+} catch (const space::ExpressionError& error) {
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("Result::binary: the argument '{}' has the value \"{}\", which is not an expression: {}",
+                          from.name, text, error.what()));
+}
+
 spec::ArgSpec spec_of(const WinningArgument& from) {
   spec::ArgSpec argument;
   argument.name = from.name;
@@ -135,13 +161,15 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
   switch (from.kind) {
     case WinningArgument::Kind::scalar:
       argument.kind = spec::ArgKind::scalar;
-      argument.value = spec::Text{from.value, {}};
-      try {
-        space::Expression::parse(from.value);
-      } catch (const space::ExpressionError& error) {
-        throw Error(ErrorKind::invalid_argument,
-                    fmt::format("Result::binary: the scalar '{}' has the value \"{}\", which is not an expression: {}",
-                                from.name, from.value, error.what()));
+      argument.value = expression_of(from, from.value);
+      return argument;
+    case WinningArgument::Kind::structure:
+      argument.kind = spec::ArgKind::structure;
+      argument.value_bytes = from.bytes.size();
+      for (const WinningField& field : from.fields) {
+        argument.fields.push_back({"", {}, field.dtype});
+        argument.fields.back().value = {expression_of(from, field.value)};
+        argument.fields.back().at_byte = field.at_byte;
       }
       return argument;
     case WinningArgument::Kind::tensor_map:
@@ -244,6 +272,10 @@ dispatch::Build build_of(const Result& result, const spec::Spec& spec) {
   }
   for (const WinningArgument& argument : kernel.arguments) {
     if (argument.map) build.maps.push_back(map_of(argument));
+    if (argument.kind == WinningArgument::Kind::structure) {
+      measure::ScalarArgument& value = build.scalars.emplace_back();
+      for (const std::uint8_t byte : argument.bytes) value.bytes.push_back(std::byte{byte});
+    }
     if (argument.kind != WinningArgument::Kind::scalar) continue;
     const auto encoded = resolve::encode_scalar(argument.dtype, argument.filled.value_or(Value(false)));
     if (!encoded)
@@ -260,12 +292,9 @@ dispatch::Build build_of(const Result& result, const spec::Spec& spec) {
 Kernel Result::kernel(bool checked) const {
   best();  // throws if there is none
   if (!binary || binary->binary.empty())
-    throw Error(
-        ErrorKind::unavailable,
-        fmt::format("the result of '{}' has no binary of its winner: the store had lost it, the directory it "
-                    "was saved to had none, or the spec has structs, tables or loops, which a result does not hold; "
-                    "xtune::load makes the kernel from the spec",
-                    kernel_name));
+    throw Error(ErrorKind::unavailable,
+                fmt::format("the result of '{}' has no binary of its winner: {}. Load the kernel from its spec",
+                            kernel_name, no_binary.empty() ? "the directory it was saved to has none" : no_binary));
   dispatch::Parts parts;
   parts.spec = spec_of(*this);
   dispatch::require_no_constants(parts.spec);

@@ -102,7 +102,7 @@ Measurement measurement_from(const Json& json, const std::string& name) {
 }
 
 constexpr auto argument_words =
-    base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map", "constant");
+    base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map", "constant", "structure");
 
 constexpr auto tensor_map_form = fields::object<WinningTensorMap>(
     required("of", &WinningTensorMap::of), required("tf32", &WinningTensorMap::tf32),
@@ -111,11 +111,22 @@ constexpr auto tensor_map_form = fields::object<WinningTensorMap>(
     required("element_strides", &WinningTensorMap::element_strides), required("swizzle", &WinningTensorMap::swizzle),
     required("l2_promotion", &WinningTensorMap::l2_promotion), required("interleave", &WinningTensorMap::interleave));
 
+constexpr auto dtype_form = fields::word(dtype_from_string, [](const std::string& word) {
+  return "'" + word + "' is not a type that this version of xtune knows";
+});
+constexpr auto field_form = fields::object<WinningField>(required("at_byte", &WinningField::at_byte),
+                                                         required("dtype", &WinningField::dtype, dtype_form),
+                                                         required("value", &WinningField::value));
+constexpr auto struct_form = fields::object<WinningArgument>(
+    required("bytes", &WinningArgument::bytes), required("fields", &WinningArgument::fields, fields::List{field_form}));
+
 Ordered argument_json(const WinningArgument& argument) {
   Ordered json{
       {"name", argument.name}, {"kind", argument_words.of(argument.kind)}, {"dtype", to_string(argument.dtype)}};
   if (argument.kind == WinningArgument::Kind::scalar)
     json["value"] = argument.value;
+  else if (argument.kind == WinningArgument::Kind::structure)
+    struct_form.add_to(json, argument);
   else
     json["shape"] = argument.shape;
   if (argument.filled) json["filled"] = store::to_json(*argument.filled);
@@ -136,6 +147,8 @@ WinningArgument argument_from(const Json& json) {
   argument.dtype = *type;
   if (argument.kind == WinningArgument::Kind::scalar)
     argument.value = json.at("value");
+  else if (argument.kind == WinningArgument::Kind::structure)
+    struct_form.read(json, argument);
   else
     argument.shape = json.at("shape").get<std::vector<std::uint64_t>>();
   if (const auto filled = json.find("filled"); filled != json.end()) argument.filled = store::value_from_json(*filled);
@@ -187,7 +200,7 @@ constexpr auto run_form = fields::object<Result>(
     required("counts", &Result::counts, CountsForm()), required("from_store", &Result::from_store),
     required("space", &Result::space_size), required("seconds", std::identity(), seconds_form),
     required("interrupted", &Result::interrupted), required("out_of_time", &Result::out_of_time),
-    required("warnings", &Result::warnings));
+    required("warnings", &Result::warnings), optional("no_binary", &Result::no_binary));
 
 }  // namespace
 

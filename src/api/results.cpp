@@ -38,6 +38,7 @@ WinningArgument::Kind kind_of(const spec::ArgSpec& argument) {
   if (argument.kind == spec::ArgKind::scalar) return WinningArgument::Kind::scalar;
   if (argument.kind == spec::ArgKind::tensor_map) return WinningArgument::Kind::tensor_map;
   if (argument.kind == spec::ArgKind::constant) return WinningArgument::Kind::constant;
+  if (argument.kind == spec::ArgKind::structure) return WinningArgument::Kind::structure;
   return argument.role == spec::ArgRole::in ? WinningArgument::Kind::buffer : WinningArgument::Kind::written;
 }
 
@@ -53,7 +54,8 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
   const std::vector<validate::ArgumentLayout> constants = resolver.constants();
   const std::vector<validate::ArgumentLayout> scratch = resolver.scratch(config);
   const std::vector<measure::TensorMap> maps = resolver.tensor_maps(config);
-  std::size_t next = 0, next_constant = 0, next_scratch = 0, next_map = 0;
+  const std::vector<measure::ScalarArgument> values = resolver.scalars(config);
+  std::size_t next = 0, next_constant = 0, next_scratch = 0, next_map = 0, next_value = 0;
   std::vector<WinningArgument> arguments;
   for (const spec::ArgSpec& from : spec.args) {
     WinningArgument argument{from.name, kind_of(from), dtype_of(from, names), {}, "", {}, {}};
@@ -63,10 +65,18 @@ std::vector<WinningArgument> arguments_of(const spec::Spec& spec, const resolve:
       argument.shape = scratch.at(next_scratch++).shape;
     else if (from.map)
       argument.map = winning_map(from.map->of, maps.at(next_map++));
-    else if (from.kind != spec::ArgKind::scalar)
+    else if (from.kind == spec::ArgKind::buffer)
       argument.shape = layouts.at(next++).shape;
+    if (from.kind == spec::ArgKind::structure) {
+      for (const std::byte byte : values.at(next_value).bytes)
+        argument.bytes.push_back(std::to_integer<std::uint8_t>(byte));
+      for (const spec::FieldSpec& field : from.fields)
+        for (std::size_t i = 0; i < field.value.size(); ++i)
+          argument.fields.push_back({field.at_byte + i * size_of(field.dtype), field.dtype, field.value[i].text});
+    }
+    next_value += has_value(from.kind) ? 1 : 0;
     if (from.kind == spec::ArgKind::scalar) argument.value = from.value->text;
-    if (dispatch::is_filled(spec, from))
+    if (from.kind == spec::ArgKind::scalar && dispatch::is_filled(spec, from))
       argument.filled =
           spec::evaluate(*from.value, [&](std::string_view name) { return space::find_value(names, name); });
     arguments.push_back(std::move(argument));
@@ -171,20 +181,22 @@ std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const reso
 
 namespace {
 
-/// A result says scalars, buffers and launches without loops; load() has the rest from the spec.
-bool is_told_by_result(const spec::Spec& spec) {
-  return std::none_of(
-             spec.args.begin(), spec.args.end(),
-             [](const spec::ArgSpec& argument) { return !argument.fields.empty() || argument.value_bytes > 0; }) &&
-         std::none_of(spec.steps.begin(), spec.steps.end(),
-                      [](const spec::StepSpec& step) { return step.repeat || !step.with.empty(); });
+/// What of a spec a result does not hold; load() has it from the spec. Empty: nothing.
+std::string lacks_of_results(const spec::Spec& spec) {
+  for (const spec::ArgSpec& argument : spec.args)
+    if (argument.kind != spec::ArgKind::tensor_map && !spec::buffers_in(argument).empty())
+      return "a result does not hold arguments with addresses of buffers, such as '" + argument.name + "'";
+  for (const spec::StepSpec& step : spec.steps)
+    if (step.repeat || !step.with.empty()) return "a result does not hold loops of launches ([[steps]] repeat, with)";
+  return {};
 }
 
 }  // namespace
 
-std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const run::Target& target,
+std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, Result& result, const run::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch) {
-  if (!result.winner || !is_told_by_result(spec)) return std::nullopt;
+  result.no_binary = lacks_of_results(spec);
+  if (!result.winner || !result.no_binary.empty()) return std::nullopt;
   // The launch depends only on the winner's values, so a space with any one configuration will do.
   const space::Space space =
       space::Space::listed(spec.parameters, {std::vector<std::uint32_t>(spec.parameters.size(), std::uint32_t{0})});
@@ -194,7 +206,10 @@ std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result
   for (const space::Parameter& parameter : spec.parameters) config.push_back(result.winner->config.at(parameter.name));
   auto artifact = artifact_of(result.winner->artifact_key, store, scratch);
   if (!artifact) artifact = compiled_again(spec, resolver, config, target);
-  if (!artifact) return std::nullopt;
+  if (!artifact) {
+    result.no_binary = "the store has lost it, and it could not be compiled again";
+    return std::nullopt;
+  }
   const device::LaunchPlan plan = resolver.launch(config);
   WinningKernel kernel;
   for (const std::filesystem::path& place : {store, worker::scratch_cache(scratch)}) {

@@ -58,7 +58,7 @@ std::optional<build::Artifact> artifact_of(const std::string& key, const std::fi
                                            const std::filesystem::path& scratch);
 
 /// The winner's binary and source; nullopt if there is no such artifact.
-std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, const Result& result, const run::Target& target,
+std::optional<WinningKernel> winning_kernel(const spec::Spec& spec, Result& result, const run::Target& target,
                                             const std::filesystem::path& store, const std::filesystem::path& scratch);
 
 /// best_config.json: the facts about the winner, which must exist, for an application.

@@ -331,7 +331,9 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
 
 Result TuneCall::result_of(Case& one, const run::TuneResult& tuned) {
   Result result = xtune::result_of(one.spec, tuned, target_, job_.attempts());
-  if (!Access::state(tunable_).function)
+  if (Access::state(tunable_).function)
+    result.no_binary = "it is a function of the program";
+  else
     result.binary =
         winning_kernel(one.spec, result, target_, job_.artifacts_of(one.scratch.path()), one.scratch.path());
   result.warnings = one.listener.warnings();

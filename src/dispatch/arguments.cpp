@@ -261,9 +261,9 @@ void ArgumentPlan::fix_types(const Bindings& fixed, detail::Binding& binding) co
         throw Error(
             ErrorKind::invalid_argument,
             fmt::format("{}: for {} = {} the argument '{}' is of {}, and the kernel was loaded with {}: load it "
-                        "with defines {{{{\"{}\", \"{}\"}}}}",
+                        "with this {} among its defines",
                         spec_.kernel.name, name, space::shown_text(problem.at(name)), argument.name, to_string(type),
-                        to_string(argument.dtype), name, to_text(problem.at(name))));
+                        to_string(argument.dtype), name));
     }
   }
 }
@@ -294,9 +294,8 @@ detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
 Bindings ArgumentPlan::problem(const detail::Binding& binding, const void* const* values) const {
   if (!binding.missing.empty())
     throw Error(ErrorKind::invalid_argument,
-                fmt::format("{}: no scalar argument gives the problem size '{}': call it through "
-                            "for_problem({{{{\"{}\", ...}}}})",
-                            spec_.kernel.name, binding.missing.front(), binding.missing.front()));
+                fmt::format("{}: no scalar argument gives the problem size '{}': call what for_problem returns for it",
+                            spec_.kernel.name, binding.missing.front()));
   Bindings problem = binding.fixed;
   for (const detail::SizeSource& source : binding.sources)
     problem.insert_or_assign(source.name, value_of(source.dtype, source.in(values)));
@@ -354,7 +353,7 @@ void ArgumentPlan::check_sizes(const detail::Binding& binding, const void* const
                                                              source.name, to_text(value), where, to_text(other)));
     };
     if (const auto fixed = binding.fixed.find(source.name); fixed != binding.fixed.end()) {
-      differs(fixed->second, "for_problem");
+      differs(fixed->second, "the problem of this kernel");
       continue;
     }
     for (const detail::SizeSource& read : binding.sources)

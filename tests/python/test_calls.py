@@ -272,6 +272,9 @@ extern "C" __global__ void put(float* x, P p) { x[0] = p.n + p.a[1] * SCALE; }""
             x = np.zeros(1, np.float32)
             kernel(x, given)
             self.assertEqual(x[0], 5)
+        x = np.zeros(1, np.float32)
+        xtune.tune(tunable, backend="host").kernel()(x, P(1, (0, 2)))
+        self.assertEqual(x[0], 9)
         for wrong, text in ((np.zeros(2, np.int32), "12 bytes and was given 8"), (7, "pass a ctypes.Structure")):
             with self.assertRaisesRegex(xtune.InvalidArgumentError, text):
                 kernel(np.zeros(1, np.float32), wrong)
@@ -422,12 +425,19 @@ class Frozen(unittest.TestCase):
 
 
 class Coverage(unittest.TestCase):
+    def test_a_size_among_the_defines_is_refused(self):
+        with tempfile.TemporaryDirectory() as directory:
+            spec = pathlib.Path(directory) / "saxpy.toml"
+            spec.write_text(saxpy().toml())
+            with self.assertRaisesRegex(xtune.InvalidArgumentError, "'n' among the defines is a problem size"):
+                xtune.load(spec, backend="host", defines={"n": 4})
+
     def test_names_the_spec_that_a_kernel_was_read_from(self):
         with tempfile.TemporaryDirectory() as directory:
             place = pathlib.Path(directory)
             spec = place / "saxpy.toml"
             spec.write_text(saxpy().toml())
-            for given, defines in ((spec, {"defines": {"n": 4}}), (xtune.Tunable.from_file(spec, {"n": 4}), {})):
+            for given, defines in ((spec, {"defines": {"UNROLL": 2}}), (xtune.Tunable.from_file(spec, {"UNROLL": 2}), {})):
                 log = place / f"log of {type(given).__name__}"
                 kernel = xtune.load(given, backend="host", store=place / "store", coverage=log, **defines)
                 x, y = arrays()
@@ -436,7 +446,7 @@ class Coverage(unittest.TestCase):
                 np.testing.assert_allclose(y, expected)
                 del kernel
                 head = json.loads(log.read_text().splitlines()[0])
-                self.assertEqual((head["spec"], head["defines"]), (str(spec.resolve()), {"n": 4}))
+                self.assertEqual((head["spec"], head["defines"]), (str(spec.resolve()), {"UNROLL": 2}))
 
 
 class Autotune(unittest.TestCase):

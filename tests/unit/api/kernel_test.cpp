@@ -175,12 +175,69 @@ TEST_CASE("a winner's kernel is only for its problem, and others are an error") 
   check_call(kernel);
 }
 
+TEST_CASE("a result holds structs by value, those of the caller and those that follow from the configuration") {
+  const std::string spec = R"(
+[kernel]
+name = "own"
+code = '''
+struct P { float a; int n; };
+struct Q { int step; };
+extern "C" __global__ void own(float* x, P p, Q q) { x[threadIdx.x] = p.a * p.n + q.step; }
+'''
+entry = "own"
+[problem]
+N = 4
+[launch]
+grid = [1]
+block = ["N"]
+[space.params]
+STEP = [7]
+[[args]]
+name = "x"
+dtype = "f32"
+shape = ["N"]
+role = "out"
+[[args]]
+name = "p"
+fields = [{ name = "a", dtype = "f32", value = 0.5 }, { name = "n", dtype = "i32", value = "N" }]
+[[args]]
+name = "q"
+fields = [{ name = "step", dtype = "i32", value = "STEP" }]
+)";
+  const Result result = tune(Tunable::from_text(spec), host_settings());
+  const TemporaryDirectory folder;
+  result.save(folder.path());
+  for (const Result& each : {result, Result::load(folder.path())}) {
+    struct {
+      float a;
+      int n;
+    } p{3, 4};
+    std::vector<float> x(4);
+    each.kernel()(nullptr, x.data(), p);
+    CHECK(x == std::vector<float>(4, 19.0F));
+    p.n = 5;
+    CHECK(has(refused(ErrorKind::invalid_argument, [&] { each.kernel()(nullptr, x.data(), p); }), "N=5"));
+  }
+  const std::string text = spec.substr(0, spec.find("[[args]]\nname = \"p\"")) +
+                           "[[args]]\nname = \"p\"\nfields = [{ name = \"a\", of = \"x\" }]\n"
+                           "[[args]]\nname = \"q\"\ndtype = \"i32\"\nvalue = 1\n";
+  const std::string code = "float a; int n; };", addresses = "float* a; };";
+  std::string other = text;
+  other.replace(other.find(code), code.size(), addresses);
+  const std::string body = "x[threadIdx.x] = p.a * p.n + q.step;";
+  other.replace(other.find(body), body.size(), "p.a[threadIdx.x] = STEP;");
+  const std::string why =
+      refused(ErrorKind::unavailable, [&] { tune(Tunable::from_text(other), host_settings()).kernel(); });
+  CHECK(has(why, "no binary of its winner: a result does not hold arguments with addresses of buffers, such as 'p'"));
+}
+
 TEST_CASE("without a winner or a binary, or with one of another machine, there is a clear error") {
   CHECK(has(refused(ErrorKind::nothing_valid, [] { Result().kernel(); }), "no configuration"));
   Result result = tune(stepped(), host_settings());
   Result bare = result;
   bare.binary.reset();
-  CHECK(has(refused(ErrorKind::unavailable, [&] { bare.kernel(); }), "no binary of its winner"));
+  CHECK(has(refused(ErrorKind::unavailable, [&] { bare.kernel(); }),
+            "no binary of its winner: the directory it was saved to has none. Load the kernel from its spec"));
 
   std::vector<float> x(300), y(300);
   const auto call = [&] { result.kernel()(nullptr, static_cast<const float*>(x.data()), y.data(), 1.0f, 100); };

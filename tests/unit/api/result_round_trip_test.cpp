@@ -10,7 +10,7 @@ namespace xtune {
 XTUNE_ENUMERATORS(Outcome, 8)
 XTUNE_ENUMERATORS(DType, 17)
 XTUNE_ENUMERATORS(AcrossRule, 2)
-XTUNE_ENUMERATORS(WinningArgument::Kind, 5)
+XTUNE_ENUMERATORS(WinningArgument::Kind, 6)
 XTUNE_MEMBERS(Timing, samples, min_ms, q1_ms, median_ms, q3_ms, mean_ms, max_ms, noise, low_ms, high_ms)
 XTUNE_MEMBERS(Resources, registers, spilled_bytes, shared_bytes, max_threads_per_block)
 XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, samples_ms, metrics, resources,
@@ -18,7 +18,8 @@ XTUNE_MEMBERS(Measurement, config, outcome, stage, message, time_ms, timing, sam
 XTUNE_MEMBERS(MeasuredDevice, backend, name, arch, index)
 XTUNE_MEMBERS(WinningTensorMap, of, tf32, nan_outside, shape, strides, box, element_strides, swizzle, l2_promotion,
               interleave)
-XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled, map)
+XTUNE_MEMBERS(WinningField, at_byte, dtype, value)
+XTUNE_MEMBERS(WinningArgument, name, kind, dtype, shape, value, filled, map, fields, bytes)
 XTUNE_MEMBERS(WinningStep, entry_symbol, grid, block, shared_bytes, cluster, static_shared_bytes, arguments,
               cooperative)
 XTUNE_PART_OF_MEMBERS(WinningKernel,
@@ -29,9 +30,11 @@ XTUNE_PART_OF_MEMBERS(WinningKernel,
 XTUNE_MEMBERS(Across, rule, score, ratio, measurement)
 XTUNE_PART_OF_MEMBERS(Result,
                       (kernel_name, problem, device, toolchain, winner, ties, across, measurements, counts, from_store,
-                       space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary),
+                       space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary,
+                       no_binary),
                       (kernel_name, problem, device, toolchain, winner, ties, across, measurements, from_store,
-                       space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary))
+                       space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary,
+                       no_binary))
 }  // namespace xtune
 
 TEST_CASE("A saved result with random values comes back from JSON as it was") {
@@ -45,8 +48,13 @@ TEST_CASE("A saved result with random values comes back from JSON as it was") {
         extents->resize(3, 7);
       for (WinningStep& step : result.binary->steps)
         for (auto* extents : {&step.grid, &step.block, &step.cluster}) extents->resize(3, 7);
-      for (WinningArgument& argument : result.binary->arguments)
-        argument.kind == WinningArgument::Kind::scalar ? argument.shape.clear() : argument.value.clear();
+      for (WinningArgument& argument : result.binary->arguments) {
+        const bool is_struct = argument.kind == WinningArgument::Kind::structure;
+        const bool is_scalar = argument.kind == WinningArgument::Kind::scalar;
+        if (!is_scalar) argument.value.clear();
+        if (is_scalar || is_struct) argument.shape.clear();
+        if (!is_struct) argument.fields.clear(), argument.bytes.clear();
+      }
     }
     result.counts = {{Outcome::ok, random.below(9)}, {Outcome::pruned, 0}};
     Result read;

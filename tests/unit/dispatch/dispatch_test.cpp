@@ -311,7 +311,7 @@ TEST_CASE("sizes come from scalars or from for_problem") {
   const float* const in = shop.x.data();
   shop.runtime->parameter_bytes.push_back(8);
   CHECK(holds(test::error_of([&] { fixed(nullptr, in, shop.y.data(), 65, 2.0F, in); }, ErrorKind::invalid_argument),
-              "says N = 65, and for_problem says 64"));
+              "says N = 65, and the problem of this kernel says 64"));
   fixed(nullptr, in, shop.y.data(), 64, 2.0F, in);
   CHECK(shop.runtime->launches().back().launch.grid[0] == 2);
 }
@@ -360,7 +360,7 @@ TEST_CASE("a type that the problem decides on is the loaded spec's") {
                   },
                   ErrorKind::invalid_argument),
               "scale: for TYPE = f16 the argument 'x' is of f16, and the kernel was loaded with f32: load it with "
-              "defines {{\"TYPE\", \"f16\"}}"));
+              "this TYPE among its defines"));
 }
 
 TEST_CASE("a size without a value is an error that names it") {
@@ -374,7 +374,7 @@ TEST_CASE("a size without a value is an error that names it") {
   parts.open_toolchain = [&](const std::string&) { return std::make_unique<FakeToolchain>(shop.compiled); };
   const Kernel kernel = dispatch::make_kernel(std::move(parts), shop.settings);
   CHECK(holds(test::error_of([&] { shop.call(kernel, 4096); }, ErrorKind::invalid_argument),
-              "for_problem({{\"N\", ...}})"));
+              "gives the problem size 'N': call what for_problem returns for it"));
   CHECK(shop.call(kernel.for_problem({{"N", std::int64_t{4096}}}), 4097).launch.grid[0] == 128);
 }
 
