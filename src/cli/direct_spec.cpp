@@ -67,17 +67,30 @@ Words toml_values(Words words) {
   return words;
 }
 
-/// The integers of START:STOP or START:STOP:STEP, with both ends; the text itself if it is not a range.
-Words expanded(const std::string& name, const std::string& text) {
-  constexpr std::int64_t max_values = 10000;
-  std::int64_t start = 0, stop = 0, step = 1;
-  std::string step_text;
+/// "1:8" or "0:1:0.1" as numbers; nullopt: another text. step is empty if there is none.
+struct Range {
+  std::string start, stop, step;
+};
+std::optional<Range> range_of(const std::string& name, const std::string& text) {
+  static const RE2 range(fmt::format("({0}):({0})(?::({0}))?", number_form));
+  Range found;
+  if (RE2::FullMatch(text, range, &found.start, &found.stop, &found.step)) return found;
   if (RE2::FullMatch(text, R"([-+]?[0-9.]+(?:\.\.|-)[0-9.]+)") && !RE2::FullMatch(text, number_form))
     throw bad_argument("-p {}={}: a range has a colon. Write -p {}=1:8, or 1:8:2 for steps of 2", name, text, name);
-  if (!RE2::FullMatch(text, R"([-+]?[0-9.]+(?::[-+]?[0-9.]+){1,2})")) return {text};
-  if (!RE2::FullMatch(text, R"(([-+]?\d+):([-+]?\d+)(?::([-+]?\d+))?)", &start, &stop, &step_text) ||
-      (!step_text.empty() && !RE2::FullMatch(step_text, R"(([-+]?\d+))", &step)))
-    throw bad_argument("-p {}: '{}' is a range of fractions beside other values: list its values", name, text);
+  if (RE2::FullMatch(text, R"([-+.0-9eE]+(?::[-+.0-9eE]+){1,2})"))
+    throw bad_argument("-p {}={}: this is not a range of numbers. Write -p {}=1:8, or 0.5:2:0.5 for steps of 0.5", name,
+                       text, name);
+  return std::nullopt;
+}
+
+/// The integers of a range, with both ends.
+Words expanded(const std::string& name, const std::string& text, const Range& range) {
+  constexpr std::int64_t max_values = 10000;
+  std::int64_t start = 0, stop = 0, step = 1;
+  if (!RE2::FullMatch(range.start, "(.*)", &start) || !RE2::FullMatch(range.stop, "(.*)", &stop) ||
+      !(range.step.empty() || RE2::FullMatch(range.step, "(.*)", &step)))
+    throw bad_argument("-p {}: '{}' is a range of fractions, and counts down or has other values beside it: list them",
+                       name, text);
   if (step == 0 || (stop - start) / step < 0 || (stop != start && (stop > start) != (step > 0)))
     throw bad_argument("-p {}: the range {} is empty: it goes from {} to {} in steps of {}. {}", name, text, start,
                        stop, step, step == 0 ? "A step is not 0" : fmt::format("Write {}:{}:{}", start, stop, -step));
@@ -97,24 +110,23 @@ Named parameters_of(const DirectOptions& options) {
     const auto known =
         std::find_if(given.begin(), given.end(), [&, &own = name](const auto& each) { return each.first == own; });
     Words& own = known == given.end() ? given.emplace_back(name, Words()).second : known->second;
-    const Words more = base::split(values, ',');
-    own.insert(own.end(), more.begin(), more.end());
+    for (const std::string& word : base::split(values, ',')) own.emplace_back(base::trimmed(word));
   }
   Named parameters;
   for (const auto& [name, words] : given) {
-    std::string min, max, step;
-    if (words.size() == 1 &&
-        RE2::FullMatch(words.front(), R"((-?[0-9][0-9.]*):(-?[0-9][0-9.]*)(?::([0-9][0-9.]*))?)", &min, &max, &step) &&
-        std::stod(min) <= std::stod(max) && (step.empty() || std::stod(step) > 0)) {
-      parameters.emplace_back(
-          name, fmt::format("{{ min = {}, max = {}{} }}", min, max, step.empty() ? "" : ", step = " + step));
-      continue;
-    }
     Words values;
     for (const std::string& word : words) {
-      const Words more = expanded(name, word);
+      const auto range = range_of(name, word);
+      if (range && words.size() == 1 && std::stod(range->start) <= std::stod(range->stop) &&
+          (range->step.empty() || std::stod(range->step) > 0)) {
+        parameters.emplace_back(name, fmt::format("{{ min = {}, max = {}{} }}", range->start, range->stop,
+                                                  range->step.empty() ? "" : ", step = " + range->step));
+        break;
+      }
+      const Words more = range ? expanded(name, word, *range) : Words{word};
       values.insert(values.end(), more.begin(), more.end());
     }
+    if (values.empty()) continue;
     const auto is_number = [](const std::string& word) { return RE2::FullMatch(word, number_form); };
     if (const auto odd = std::find_if_not(values.begin(), values.end(), is_number);
         odd != values.end() && std::any_of(values.begin(), values.end(), is_number))
@@ -128,7 +140,7 @@ Named sizes_of(CommonOptions& common) {
   Named sizes;
   for (const std::string& define : std::exchange(common.defines, {})) {
     const auto [name, value] = split_named("-D", define, "-D NAME=value, for example -D N=8192");
-    sizes.emplace_back(name, toml_values({value}).front());
+    sizes.emplace_back(name, toml_values({std::string(base::trimmed(value))}).front());
   }
   return sizes;
 }
@@ -158,12 +170,19 @@ std::string relative_to(const fs::path& file, const fs::path& directory) {
   return relative.empty() ? fs::absolute(file).string() : relative.string();
 }
 
-/// Options that stand behind a command of several words are taken for its words.
-const char* hint_of_order(const Words& command) {
-  const bool has_option = std::any_of(command.begin(), command.end(), [](const std::string& word) {
-    return word == "-p" || word == "--param" || word == "--build" || word == "--time";
-  });
-  return has_option ? " before the --, as all words behind it are the command" : "";
+/// Options of xtune among the words behind --, which are all the command's.
+void refuse_options_behind(const Words& command, const DirectOptions& options) {
+  const auto is_option = [&](const std::string& word) {
+    return std::find(options.names.begin(), options.names.end(), word.substr(0, word.find('='))) != options.names.end();
+  };
+  const auto found = std::find_if(command.begin() + 1, command.end(), is_option);
+  if (found == command.end()) return;
+  if (options.parameters.empty())
+    throw bad_argument(
+        "{}: all words behind -- are the command, and no -p stands before it: this tunes nothing. Write\n"
+        "  xtune run {} -- {}\nA command that has its own {} is one text behind --: 'COMMAND'",
+        *found, system::command_line({found, command.end()}), system::command_line({command.begin(), found}), *found);
+  tell("note: {} stands behind --, so the command gets it; options of xtune stand before the --\n", *found);
 }
 
 constexpr const char* written_file = R"((?:\s-o|>)\s*([^\s'";&|<>(){}]+))";
@@ -184,12 +203,11 @@ bool is_in(const Named& list, const std::string& name) {
 }
 
 /// Each placeholder has values, and each parameter is in a placeholder.
-void require_placeholders(const Words& command, const std::string& whole, const Named& sizes, const Named& parameters) {
+void require_placeholders(const std::string& whole, const Named& sizes, const Named& parameters) {
   std::string word;
   for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"((?:^|[^{])\{([A-Za-z_]\w*)\})", &word);)
     if (word != "out" && word != "tmp" && !is_in(sizes, word) && !is_in(parameters, word))
-      throw bad_argument("the command has {{{0}}}, and no -p gives its values: -p {0}=1,2{1}", word,
-                         hint_of_order(command));
+      throw bad_argument("the command has {{{0}}}, and no -p gives its values: -p {0}=1,2", word);
   for (const auto& [name, values] : parameters)
     if (!RE2::PartialMatch(whole, "\\{[^{}]*\\b" + RE2::QuoteMeta(name) + "\\b"))
       throw bad_argument("-p {0}: the command has no {{{0}}}", name);
@@ -209,6 +227,8 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
   if (RE2::PartialMatch(options.build, written_file, &word))
     throw bad_argument("--build: several builds run at once, and all would write {0}: write {{tmp}}/{0}",
                        base::printable(word, 80));
+  if (options.time.empty() && options.build.empty() && !sources.empty() && !outputs.empty())
+    tell("note: the time is that of the whole command, with its compiler; --build TEXT builds before it\n");
   std::string name = options.name;
   if (name.empty())
     name =
@@ -227,7 +247,7 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
     process.emplace_back("folder", spec::toml_string(folder));
   std::string spec = "# Written by `xtune run`.\n[kernel]\nname = " + spec::toml_string(name) + "\n";
   const Named sizes = sizes_of(common), parameters = parameters_of(options);
-  require_placeholders(command, whole, sizes, parameters);
+  require_placeholders(whole, sizes, parameters);
   spec += table_text("problem", sizes);
   if (const Words constraints = std::exchange(common.filters, {}); !constraints.empty())
     spec += "\n[space]\nconstraints = " + list_text(constraints) + "\n";
@@ -401,6 +421,7 @@ std::string in_options(const DirectSpec& spec, std::string message) {
 std::optional<DirectSpec> direct_spec(const Words& paths, const DirectOptions& options, CommonOptions& common) {
   Words command = words_behind_dashes();
   if (!command.empty() && command.front().find_first_of(" \t\n") != std::string::npos) command.resize(1);
+  if (!command.empty()) refuse_options_behind(command, options);
   const bool is_kernel = command.empty() && paths.size() == 1 && RE2::FullMatch(paths.front(), source_ending);
   if (!command.empty() && !paths.empty())
     throw bad_argument("'{}' and the command behind --: name a spec, or give a command",
@@ -435,7 +456,7 @@ std::optional<DirectSpec> direct_spec(const Words& paths, const DirectOptions& o
   if (options.write_spec.empty()) return made;
   std::error_code ignored;
   if (!fs::is_directory(made.place.parent_path(), ignored))
-    throw bad_argument("--write-spec {}: there is no directory {}. Create it, or name another file",
+    throw bad_argument("--write-spec {}: directory {} is missing. Create it, or name another file",
                        base::printable(options.write_spec),
                        base::printable(fs::path(options.write_spec).parent_path().string()));
   if (fs::exists(made.place, ignored) && system::read_file(made.place) != made.text)

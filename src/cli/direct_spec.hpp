@@ -26,6 +26,7 @@ struct DirectOptions {
   std::string build, time;          ///< of a command
   std::string write_spec;           ///< file for the spec; empty: none
   ProjectFlags project;             ///< of a kernel
+  std::vector<std::string> names;   ///< of all options of the command: "-p", "--param"
 };
 void add_direct_options(CLI::App& command, DirectOptions& options);
 

@@ -425,6 +425,10 @@ void add_run_command(CLI::App& app, Context& context) {
   add_job_options(command, options);
   add_output_options(command, options);
   add_store_option(command, options.common.store);
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) options.direct.names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) options.direct.names.push_back("-" + name);
+  }
 }
 
 }  // namespace xtune::cli

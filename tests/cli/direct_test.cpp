@@ -137,7 +137,8 @@ TEST_CASE("options without use, and command lines without anything to tune, are 
   CHECK(has(refused("k.toml -- 'echo 1'"), "name a spec, or give a command"));
   CHECK(has(refused("-p B -- 'echo {B}'"), "write -p NAME=64,128"));
   CHECK(has(refused("-p B=1 -- 'echo {C}'"), "the command has {C}, and no -p gives its values: -p C=1,2"));
-  CHECK(has(refused("-- ./prog --threads {T} -p T=1,2"), "-p T=1,2 before the --"));
+  CHECK(has(refused("-- ./prog --threads {T} -p T=1,2"), "-p: all words behind -- are the command"));
+  CHECK(has(refused("-- ./prog --time 'a (.*)' -p T=1,2"), "\n  xtune run --time 'a (.*)' -p T=1,2 -- ./prog\n"));
   CHECK(has(refused("-p B=1 -p T=1,2 -- 'echo {B}'"), "-p T: the command has no {T}"));
   CHECK(has(refused("-p B=1 --build 'cc -DB={B} -c k.c -o k.o && cc k.o -o {out}' -- '{out}'"),
             "--build: several builds run at once, and all would write k.o: write {tmp}/k.o"));
@@ -151,8 +152,9 @@ TEST_CASE("options without use, and command lines without anything to tune, are 
   CHECK(has(refused("-p T=4:1 -- 'echo {T}'"),
             "the range 4:1 is empty: it goes from 4 to 1 in steps of 1. Write 4:1:-1"));
   CHECK(has(refused("-p T=1:4:0 -- 'echo {T}'"), "A step is not 0"));
-  CHECK(has(refused("-p T=0.5:2:0.5,8 -- 'echo {T}'"), "a range of fractions beside other values"));
-  CHECK(has(refused("-p T=1,2 --write-spec none/k.toml -- 'echo {T}'"), "there is no directory none. Create it"));
+  CHECK(has(refused("-p T=0.5:2:0.5,8 -- 'echo {T}'"),
+            "is a range of fractions, and counts down or has other values beside it"));
+  CHECK(has(refused("-p T=1,2 --write-spec none/k.toml -- 'echo {T}'"), "directory none is missing. Create it"));
 }
 
 TEST_CASE("numbers go into a shell's arithmetic as they are, and lists may have ranges that go up and down") {
@@ -163,6 +165,21 @@ TEST_CASE("numbers go into a shell's arithmetic as they are, and lists may have 
   CHECK(tuned["best"]["config"] == json{{"T", 8}});
   const CommandResult texts = in_place(cli, line + "-p T=1,2,x -- 'echo {T} took 1'");
   CHECK(has(texts.stderr_text, "note: -p T: 'x' is not a number, so all values of T are texts"));
+}
+
+TEST_CASE("values may have blanks around them and exponents, and a command without parameters is one configuration") {
+  const Cli cli;
+  const std::string line = "\"$0\" run --format json --time 'took (\\S+)' --store s ";
+  const json blanks = parsed(in_place(cli, line + "--quiet -p 'T= 3, 2' -- 'echo took {T}'"));
+  CHECK(blanks["best"]["config"] == json{{"T", 2}});
+  CHECK(tried(parsed(in_place(cli, line + "--quiet -p T=0:1:2.5e-1 -- 'echo {T} took 1'"))) == 5);
+  CHECK(has(in_place(cli, line + "-p T=0:1:1e-12 -- 'echo {T}'").stdout_text, "-p T: T has more than 1000000 values"));
+  CHECK(has(in_place(cli, line + "-p T=.5:1 -- 'echo {T}'").stdout_text, "is not a range of numbers"));
+  const CommandResult only = in_place(cli, "\"$0\" run --store s --time 'took (\\S+)' -- echo took 1");
+  CHECK(has(only.stdout_text, "\nbest: the only configuration\n"));
+  const CommandResult own = in_place(cli, line + "-p T=1,2 -- echo --seed 1 took {T}");
+  CHECK(has(own.stderr_text, "note: --seed stands behind --, so the command gets it"));
+  CHECK(own.exit_code == 0);
 }
 
 TEST_CASE("what is wrong with a run without a spec is said about its options") {

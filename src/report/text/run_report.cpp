@@ -246,6 +246,7 @@ std::string counts_text(const std::map<Outcome, std::uint64_t>& counts) {
 }
 
 std::string config_text(const spec::Spec& spec, const Bindings& config) {
+  if (spec.parameters.empty()) return "the only configuration";
   std::string text;
   for (const space::Parameter& parameter : spec.parameters)
     if (const auto found = config.find(parameter.name); found != config.end())
