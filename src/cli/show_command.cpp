@@ -128,6 +128,7 @@ struct ShownStep {
   std::string entry;  ///< "gemm<64>"
   build::KernelEntry kernel;
   device::Launch launch;
+  std::string name;                         ///< "step 2", which launches of a loop share; empty: the only kernel
   std::optional<model::Estimate> resident;  ///< how many blocks fit a compute unit
 };
 
@@ -220,7 +221,8 @@ class ShowRun {
     for (const device::Step& step : shown.swept.launch.steps) {
       build::KernelEntry kernel = build::entry_of(shown.artifact, step.kernel);
       auto resident = residency(step.launch, kernel.usage);
-      shown.steps.push_back({entries.at(step.kernel), std::move(kernel), step.launch, std::move(resident)});
+      shown.steps.push_back({entries.at(step.kernel), std::move(kernel), step.launch,
+                             step.name.substr(0, step.name.find(" '")), std::move(resident)});
     }
   }
 
@@ -379,9 +381,20 @@ std::string resources_text(const build::ResourceUsage& usage) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void print_step(const ShownStep& step) {
-  print_out("launch:     grid {}, block {}, {} bytes of dynamic shared memory\n", shape_text(step.launch.grid),
-            shape_text(step.launch.block), step.launch.shared_bytes);
+std::string launch_text(const device::Launch& launch) {
+  return fmt::format("grid {}, block {}, {} bytes of dynamic shared memory", shape_text(launch.grid),
+                     shape_text(launch.block), launch.shared_bytes);
+}
+
+/// The launches of one step: several are those of a loop, which may differ.
+void print_step(const std::vector<const ShownStep*>& launches) {
+  const ShownStep& step = *launches.front();
+  const std::string first = launch_text(step.launch), last = launch_text(launches.back()->launch);
+  if (!step.name.empty())
+    print_out("{}:     {}{}\n", step.name, step.entry,
+              launches.size() > 1 ? fmt::format(" x {}", launches.size()) : "");
+  print_out("launch:     {}\n", first);
+  if (last != first) print_out("last one:   {}\n", last);
   print_out("resources:  {}\n", resources_text(step.kernel.usage));
   if (step.resident)
     print_out("occupancy:  {:.0f} %: {} on a compute unit, limited by {}\n", 100 * step.resident->occupancy,
@@ -402,10 +415,16 @@ void print_text(const spec::Spec& spec, const run::Target& target, const Shown& 
   print_out("compiled:   {} for {} ({})\n", fmt::join(build::entries_of(shown.request), ", "), target.arch,
             target.backend.name);
   if (!shown.request.options.empty()) print_out("options:    {}\n", system::command_line(shown.request.options));
-  for (std::size_t i = 0; i < shown.steps.size(); ++i) {
-    if (!spec.steps.empty()) print_out("step {}:     {}\n", i + 1, shown.steps[i].entry);
-    print_step(shown.steps[i]);
+  std::vector<std::vector<const ShownStep*>> steps;
+  for (const ShownStep& launch : shown.steps) {
+    auto own =
+        std::find_if(steps.begin(), steps.end(), [&](const auto& of) { return of.front()->name == launch.name; });
+    if (own == steps.end())
+      steps.push_back({&launch});
+    else
+      own->push_back(&launch);
   }
+  for (const auto& launches : steps) print_step(launches);
   for (const ShownMap& map : shown.maps) print_out("tensor map: {} of {}: {}\n", map.name, map.of, map.text);
   if (!shown.profile.empty()) print_exactly("profile:\n  {}\n", shown.profile);
 }

@@ -232,7 +232,11 @@ block = [64]
       "[validate]\nreference = { kernel = \"expected\", args = [\"x\"], grid = [1], block = [64] }\n";
   const std::string spec = values.spec(source, by, steps);
   check_valid(values.run(spec));
-  CHECK(has(values.cli.xtune({"show", spec, "--backend", "host", "--no-source"}).stdout_text, "step 6"));
+  const std::string shown = values.cli.xtune({"show", spec, "--backend", "host", "--no-source"}).stdout_text;
+  CHECK_MESSAGE(has(shown, "step 2:     scale x 3\nlaunch:     grid 1, block 64"), shown);
+  CHECK_MESSAGE(has(shown, "last one:   grid 3, block 64"), shown);
+  CHECK_MESSAGE(has(shown, "step 3:     shift x 2\nlaunch:     grid 1, block 64"), shown);
+  CHECK_MESSAGE(!has(shown, "step 4"), shown);
   std::string separate = steps;  // two loops: all products, then all sums
   separate.replace(separate.rfind("repeat = \"N // 20\""), 18, "repeat = { i_ = \"N // 20\" }");
   separate.replace(separate.find("when = \"i < 2\""), 14, "when = \"i_ < 2\"");

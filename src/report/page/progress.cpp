@@ -60,6 +60,10 @@ std::string best_so_far(const CaseView& view, const std::string& x_label, const 
     if (std::isnan(best) || view.merit.better(event.merit, best)) steps.push_back({x(event), best = event.merit, -1});
   }
   if (merits.empty()) return "";
+  // A configuration that was dropped early has its smallest sample, which may be below all other times.
+  const double least = *std::min_element(merits.begin(), merits.end());
+  for (const CaseEvent& event : view.events)
+    if (event.record->outcome == Outcome::pruned && event.merit < least) merits.push_back(event.merit);
   plot::Canvas canvas({caption, fmt::format("At the end of the search, the best is {}.", view.merit.text(best))},
                       {x_scale, x_label, 6}, {plot::PlotScale::fitting(merits), view.merit.axis(), 5});
   for (std::size_t i = 0; i < finals.size() && i < 20; ++i)

@@ -25,15 +25,26 @@ std::string steps_table(const CaseView& view) {
   if (view.shown.ranked.empty() || view.shown.ranked.front()->steps.empty()) return "";
   const auto cell = [](const auto& value) { return value ? std::to_string(*value) : std::string("-"); };
   using enum PageTable::Cells;
-  PageTable content{"Steps of the best configuration, in the order of their launches",
+  PageTable content{"Steps of the best configuration, in the order of their first launches",
                     {{"kernel"},
+                     {"launches", right},
                      {"registers", right},
                      {"spilled bytes", right},
                      {"static shared bytes", right},
                      {"dynamic shared bytes", right}}};
-  for (const store::StepUsage& step : view.shown.ranked.front()->steps)
-    content.rows.push_back({step.entry, cell(step.usage.registers), cell(step.usage.spilled_bytes),
-                            cell(step.usage.static_shared_bytes), std::to_string(step.dynamic_shared_bytes)});
+  std::vector<std::size_t> launches;
+  for (const store::StepUsage& step : view.shown.ranked.front()->steps) {
+    const std::vector<std::string> row{step.entry,
+                                       "",
+                                       cell(step.usage.registers),
+                                       cell(step.usage.spilled_bytes),
+                                       cell(step.usage.static_shared_bytes),
+                                       std::to_string(step.dynamic_shared_bytes)};
+    const auto same = static_cast<std::size_t>(std::ranges::find(content.rows, row) - content.rows.begin());
+    if (same == content.rows.size()) content.rows.push_back(row), launches.push_back(0);
+    ++launches[same];
+  }
+  for (std::size_t i = 0; i < launches.size(); ++i) content.rows[i][1] = std::to_string(launches[i]);
   return table(content);
 }
 
