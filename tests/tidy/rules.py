@@ -59,7 +59,14 @@ LAYERS = {
     "backends": ["core/device", "core/build", "core/measure"],
     "backends/compiler": ["core/build"],
     "backends/gpu": ["core/device", "core/build", "core/measure", "backends"],
-    "backends/cuda": ["core/device", "core/build", "core/measure", "backends", "backends/gpu"],
+    "backends/cuda": [
+        "core/device",
+        "core/build",
+        "core/measure",
+        "backends",
+        "backends/compiler",
+        "backends/gpu",
+    ],
     "backends/hip": [
         "core/device",
         "core/build",

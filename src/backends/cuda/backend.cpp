@@ -1,4 +1,4 @@
-// The cuda backend: NVRTC and the CUDA driver.
+// The cuda backend: NVRTC, nvcc or clang, and the CUDA driver.
 #include "backends/backend.hpp"
 
 #include <fmt/core.h>
@@ -23,7 +23,8 @@ std::unique_ptr<build::Toolchain> open_nvrtc() {
 }
 
 build::Artifact timing_code(const device::DeviceInfo& device) {
-  return open_nvrtc()->compile(gpu::timing_request(device.arch));
+  return backend::open_toolchain(*backend::make_backend("cuda"), "", device.arch)
+      ->compile(gpu::timing_request(device.arch));
 }
 
 class CudaBackend final : public backend::Backend {
@@ -32,7 +33,11 @@ class CudaBackend final : public backend::Backend {
 
   backend::DeviceList list_devices() override { return cuda::list_devices(); }
 
-  std::unique_ptr<build::Toolchain> open_toolchain() override { return open_nvrtc(); }
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return backend::open_toolchain(*this, "", ""); }
+  std::unique_ptr<build::Toolchain> open_compiler(const std::string& compiler) override {
+    if (compiler == "nvcc") return cuda::make_nvcc_toolchain();
+    return compiler == "clang" ? cuda::make_clang_toolchain() : open_nvrtc();
+  }
 
   std::unique_ptr<measure::Device> open_device(int index) override {
     const cuda::Driver& driver = cuda::driver();

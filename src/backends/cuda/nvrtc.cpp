@@ -7,6 +7,7 @@
 #include "backends/cuda/toolchain.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/driver_api.hpp"
+#include "core/build/compiler_places.hpp"
 #include "system/dynamic_library.hpp"
 
 namespace xtune::cuda {
@@ -15,13 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const library_names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
-
-std::vector<fs::path> toolkit_roots() {
-  std::vector<fs::path> roots;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char* value = std::getenv(variable); value && *value) roots.emplace_back(value);
-  return roots;
-}
 
 /// The `nvidia` directories of the active Python environment, in which pip installs its nvidia-cuda-nvrtc packages.
 std::vector<fs::path> python_package_folders() {
@@ -48,7 +42,7 @@ std::vector<std::string> candidates() {
       if (fs::exists(folder / name, error)) paths.push_back((folder / name).string());
     }
   };
-  for (const fs::path& root : toolkit_roots()) {
+  for (const fs::path& root : build::cuda_roots()) {
     add_folder(root / "lib64");
     add_folder(root / "lib");
   }
@@ -95,7 +89,7 @@ std::vector<std::string> toolkit_include_dirs(const Nvrtc& nvrtc) {
     folders.push_back(library_folder.parent_path().parent_path() / "include");  // <toolkit>/targets/<arch>/lib
     folders.push_back(library_folder.parent_path().parent_path() / "cuda_runtime" / "include");  // pip's packages
   }
-  for (const fs::path& root : toolkit_roots()) folders.push_back(root / "include");
+  for (const fs::path& root : build::cuda_roots()) folders.push_back(root / "include");
   folders.emplace_back("/usr/local/cuda/include");
   folders.emplace_back("/usr/include");
   for (const fs::path& folder : folders) {

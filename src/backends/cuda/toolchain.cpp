@@ -1,4 +1,4 @@
-// The toolchain that uses NVRTC.
+// The toolchain that uses NVRTC, and what it shares with the others for NVIDIA GPUs.
 #include "backends/cuda/toolchain.hpp"
 
 #include <fmt/core.h>
@@ -173,11 +173,11 @@ int capability(const std::string& arch) noexcept {
   return at == arch.size() ? number : 0;
 }
 
-/// compute_90a: no hardware, and what is made is PTX.
-bool is_virtual(const std::string& arch) noexcept { return arch.starts_with("compute_"); }
-
-std::string real_arch(const std::string& arch) {
-  return is_virtual(arch) ? "sm_" + arch.substr(std::string("compute_").size()) : arch;
+int threads_that_fit(int registers) {
+  constexpr std::int64_t registers_per_block = 65536;  // every architecture from sm_70 on: known_devices.def
+  int threads = 1024;
+  while (threads > 32 && device::registers_of_block(threads, registers, 32) > registers_per_block) threads -= 32;
+  return threads;
 }
 
 std::pair<int, int> release(const Nvrtc& nvrtc) {
@@ -225,14 +225,13 @@ class NvrtcToolchain final : public build::Toolchain {
 
  private:
   build::Artifact compile_kernel(const build::CompileRequest& request) {
-    check_arch(real_arch(request.arch));
+    require_arch(request.arch, supported_, dialect_.name + " " + version_);
     build::Artifact artifact;
     artifact.arch = request.arch;
-    artifact.format = is_virtual(request.arch) ? "ptx" : "cubin";
-    std::vector<build::KernelEntry> entries;
+    std::vector<std::string> symbols;
     try {
       gpu::CompiledProgram program = compile_source(request);
-      for (std::string& symbol : program.entry_symbols) entries.push_back({std::move(symbol), {}});
+      symbols = std::move(program.entry_symbols);
       artifact.variables = std::move(program.variables);
       artifact.image = std::move(program.image);
       artifact.log = std::move(program.log);
@@ -244,9 +243,7 @@ class NvrtcToolchain final : public build::Toolchain {
         failure.files_read = std::make_shared<const build::FilesRead>(*absent);
       throw;
     }
-    if (!is_virtual(request.arch))
-      for (build::KernelEntry& entry : entries) entry.usage = usage_of(entry.symbol, artifact.log);
-    build::set_entries(artifact, std::move(entries));
+    set_kernels(artifact, symbols);
     return artifact;
   }
 
@@ -259,13 +256,6 @@ class NvrtcToolchain final : public build::Toolchain {
     return read.absent.empty() || reads_others ? std::nullopt : std::optional(std::move(read));
   }
 
-  static build::ResourceUsage usage_of(const std::string& symbol, const std::string& log) {
-    build::ResourceUsage usage = gpu::parse_ptxas_log(log, symbol);
-    usage.warp_size = 32;
-    if (usage.registers) usage.max_threads_per_block = threads_that_fit(*usage.registers);
-    return usage;
-  }
-
   /// NVRTC opens its builtins by name when it first compiles: LD_LIBRARY_PATH comes before its own directory.
   void find_parts(const void* symbol) {
     const std::string library = gpu::library_path(symbol);
@@ -276,16 +266,6 @@ class NvrtcToolchain final : public build::Toolchain {
     places.push_back(std::filesystem::path(library).parent_path());
     for (std::filesystem::path& place : places) place /= "libnvrtc-builtins.so." + version_;
     build::add_first(places, parts_);
-  }
-
-  void check_arch(const std::string& arch) const {
-    const int number = capability(arch);
-    if (number == 0)
-      throw Error(ErrorKind::unsupported,
-                  fmt::format("'{}' is not an NVIDIA architecture, such as sm_90, sm_90a or sm_100f", arch));
-    if (!supported_.empty() && std::find(supported_.begin(), supported_.end(), number) == supported_.end())
-      throw Error(ErrorKind::unsupported, fmt::format("{} {} cannot compile for {}; it knows sm_{}", dialect_.name,
-                                                      version_, arch, fmt::join(supported_, ", sm_")));
   }
 
   /// CUDA 11.8 knows sm_90, but not sm_90a.
@@ -398,13 +378,6 @@ class NvrtcToolchain final : public build::Toolchain {
         failure.log());
   }
 
-  static int threads_that_fit(int registers) {
-    constexpr std::int64_t registers_per_block = 65536;  // every architecture from sm_70 on: known_devices.def
-    int threads = 1024;
-    while (threads > 32 && device::registers_of_block(threads, registers, 32) > registers_per_block) threads -= 32;
-    return threads;
-  }
-
   Dialect dialect_;
   build::UnreadHeaders unread_;
   PrecompiledHeaders precompiled_;
@@ -419,6 +392,38 @@ class NvrtcToolchain final : public build::Toolchain {
 }  // namespace
 
 bool is_nvidia_arch(const std::string& arch) noexcept { return capability(arch) != 0; }
+
+bool is_virtual(const std::string& arch) noexcept { return arch.starts_with("compute_"); }
+
+std::string real_arch(const std::string& arch) {
+  return is_virtual(arch) ? "sm_" + arch.substr(std::string_view("compute_").size()) : arch;
+}
+
+void require_arch(const std::string& arch, const std::vector<int>& known, const std::string& compiler) {
+  const std::string real = real_arch(arch);
+  const int number = capability(real);
+  if (number == 0)
+    throw Error(ErrorKind::unsupported,
+                fmt::format("'{}' is not an NVIDIA architecture, such as sm_90, sm_90a or sm_100f", real));
+  if (!known.empty() && std::find(known.begin(), known.end(), number) == known.end())
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} cannot compile for {}; it knows sm_{}", compiler, real, fmt::join(known, ", sm_")));
+}
+
+void set_kernels(build::Artifact& artifact, const std::vector<std::string>& symbols) {
+  artifact.format = is_virtual(artifact.arch) ? "ptx" : "cubin";
+  std::vector<build::KernelEntry> entries;
+  for (const std::string& symbol : symbols) {
+    build::ResourceUsage usage;
+    if (!is_virtual(artifact.arch)) {
+      usage = gpu::parse_ptxas_log(artifact.log, symbol);
+      usage.warp_size = 32;
+      if (usage.registers) usage.max_threads_per_block = threads_that_fit(*usage.registers);
+    }
+    entries.push_back({symbol, usage});
+  }
+  build::set_entries(artifact, std::move(entries));
+}
 
 std::unique_ptr<build::Toolchain> make_toolchain(const Nvrtc& nvrtc, Dialect dialect) {
   return std::make_unique<NvrtcToolchain>(nvrtc, std::move(dialect));

@@ -1,4 +1,4 @@
-// Compiling CUDA C++ to cubin with NVRTC, which is opened at run time.
+// Compiling CUDA C++ to cubin with NVRTC, which is opened at run time, or with nvcc or clang, which are started.
 #pragma once
 
 #include <memory>
@@ -45,7 +45,21 @@ struct Dialect {
 /// in the include path.
 std::unique_ptr<build::Toolchain> make_toolchain(const Nvrtc& nvrtc, Dialect dialect);
 
+/// The first nvcc of build::nvcc_compilers() that runs. Kernels see XTUNE_CUDA=1. Throws Error(unavailable).
+std::unique_ptr<build::Toolchain> make_nvcc_toolchain();
+/// The first clang of build::clang_compilers() that can use the CUDA toolkit here. Throws Error(unavailable) with the
+/// reason for each.
+std::unique_ptr<build::Toolchain> make_clang_toolchain();
+
 /// "sm_90", "sm_90a", "sm_100f".
 bool is_nvidia_arch(const std::string& arch) noexcept;
+/// "compute_90a": no hardware, and what is made is PTX.
+bool is_virtual(const std::string& arch) noexcept;
+/// "sm_90a" for it; others as they are.
+std::string real_arch(const std::string& arch);
+/// Throws Error(unsupported). known: the compiler's, as 90; empty: unknown.
+void require_arch(const std::string& arch, const std::vector<int>& known, const std::string& compiler);
+/// Sets format, entries and usage, from the artifact's architecture and log.
+void set_kernels(build::Artifact& artifact, const std::vector<std::string>& symbols);
 
 }  // namespace xtune::cuda

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "backends/compiler/files_read.hpp"
+#include "backends/compiler/external_toolchain.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/hip_headers.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
@@ -169,9 +169,10 @@ class HiprtcToolchain final : public build::Toolchain {
     build::CompileRequest entries_only = request;
     entries_only.variables.clear();
     try {
-      return gpu::compile_program(api_, entries_only, source_text(request) + pointers_text(request.variables), options);
+      return gpu::compile_program(api_, entries_only, source_text(request) + compiler::pointers_text(request.variables),
+                                  options);
     } catch (const build::CandidateFailure& failure) {
-      const std::string wrong = wrong_name(request.variables, request, failure.what());
+      const std::string wrong = compiler::wrong_name(request.variables, request, failure.what());
       if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
       throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
     }

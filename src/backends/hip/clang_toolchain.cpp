@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "backends/compiler/compile_step.hpp"
-#include "backends/compiler/files_read.hpp"
+#include "backends/compiler/external_toolchain.hpp"
 #include "backends/compiler/identity.hpp"
 #include "backends/compiler/precompiled_header.hpp"
 #include "backends/gpu/code_object.hpp"
@@ -17,9 +17,7 @@
 #include "backends/runtime_files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/build/compile_hint.hpp"
-#include "core/build/hip_places.hpp"
-#include "core/build/system_headers.hpp"
+#include "core/build/compiler_places.hpp"
 #include "core/device/backend_facts.hpp"
 #include "system/dynamic_library.hpp"
 #include "system/files.hpp"
@@ -38,13 +36,6 @@ namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
 void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
-
-/// All names that the code object is asked for: entries, then variables.
-std::vector<std::string> names_of(const build::CompileRequest& request) {
-  std::vector<std::string> names = build::entries_of(request);
-  names.insert(names.end(), request.variables.begin(), request.variables.end());
-  return names;
-}
 
 /// "9402" of "gfx942": the last two digits are hexadecimal. 0 for another name.
 int isa_version(const std::string& arch) {
@@ -73,46 +64,28 @@ static inline __attribute__((device)) unsigned int xtune_atomic_dec(unsigned int
 #define atomicDec xtune_atomic_dec
 )";
 
-class ClangToolchain final : public build::Toolchain {
+class ClangToolchain final : public compiler::ExternalToolchain {
  public:
-  ClangToolchain()
-      : clang_(find_clang()),
-        parts_(clang_.path, {"-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib"}) {
-    refresh();
-  }
+  explicit ClangToolchain(const ClangInstallation& clang)
+      : ExternalToolchain(build::KernelCompiler::hip_clang,
+                          {fmt::format("clang {} ({}, {}, HIP {} headers)", clang.version, clang.description,
+                                       clang.path, clang.hip_version),
+                           clang.description + backend::digest_of(clang_standins), [clang] { return files_of(clang); }},
+                          clang.path,
+                          {"-x", "hip", "--cuda-device-only", "--offload-arch=gfx90a", "-nogpuinc", "-nogpulib"}),
+        clang_(clang) {}
 
-  std::string fingerprint() override {
-    const std::lock_guard lock(mutex_);
-    refresh();
-    const std::string parts = parts_.digest() + build::digest_of(files_) + clang_.description;
-    return fmt::format("clang {} ({}, {}, HIP {} headers), parts {}", clang_.version, clang_.description, clang_.path,
-                       clang_.hip_version, base::sha256(parts + backend::digest_of(clang_standins)).substr(0, 12));
-  }
-  build::ToolFiles parts() override {
-    const std::lock_guard lock(mutex_);
-    refresh();
-    build::ToolFiles all = parts_.files();
-    all.files.add(files_.files);
-    return all;
-  }
-  bool lists_files() override { return true; }
   std::string default_arch() override { return default_amd_arch; }
   std::vector<std::string> archs() override { return clang_.archs; }
 
-  build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(
-        build::KernelCompiler::hip_clang, request,
-        [&](const build::CompileRequest& each) { return compile_kernel(each); }, unread_);
-  }
-
  private:
-  build::Artifact compile_kernel(const build::CompileRequest& request) {
+  build::Artifact compile_kernel(const build::CompileRequest& request) override {
     const std::string identity = fingerprint();
     require_arch(request.arch, clang_.archs, device::compiler_name(identity));
     compiler::check_names(request);
     const system::TemporaryDirectory work;
     backend::write_portable_headers(work.path() / "portable", clang_standins);
-    backend::write_unread_headers(work.path(), unread_.of(request.source_name));
+    backend::write_unread_headers(work.path(), unread(request));
     const fs::path libraries = libraries_for(request.arch, work.path() / "libraries");
     const Arguments flags = flags_for(request, libraries);
     if (const auto header = precompiled(flags, request, identity)) try {
@@ -138,12 +111,6 @@ class ClangToolchain final : public build::Toolchain {
     append(flags, compiler::include_flags(request));
     append(flags, request.options);
     return flags;
-  }
-
-  /// The options that list the headers read in the file `read`. Clang 21's driver ignores -MD and -MF for device code.
-  static Arguments listing_options() {
-    return {"-Xclang",          "-dependency-file", "-Xclang", "read",    "-Xclang",
-            "-sys-header-deps", "-Xclang",          "-MT",     "-Xclang", "kernel.hsaco"};
   }
 
   std::string headers_text() const {
@@ -177,21 +144,16 @@ class ClangToolchain final : public build::Toolchain {
     append(command, {"-include", (work / "portable" / "xtune_hip.h").string(), "--no-gpu-bundle-output",
                      "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string(),
                      "-I" + (work / "unusable").string(), "-idirafter", (work / "missing").string()});
-    append(command, listing_options());
+    append(command, compiler::listing_options());
     append(command, {"-o", "kernel.hsaco", "-"});
-    const system::CommandResult compiled =
-        compiler::run_compiler(command, source_text(request) + pointers_text(names_of(request)), work);
-    const auto read = assembly_reads_files(request) ? std::nullopt : files_read(request, flags, work, headers.back());
-    try {
-      return artifact_of(compiled, request, work, read);
-    } catch (build::CandidateFailure& failure) {
-      if (read) failure.files_read = std::make_shared<const build::FilesRead>(*read);
-      throw;
-    }
+    const system::CommandResult compiled = compiler::run_compiler(
+        command, source_text(request) + compiler::pointers_text(compiler::names_of(request)), work);
+    const auto read = assembly_reads_files(request) ? std::nullopt : files_listed(request, flags, work, headers.back());
+    return compiler::with_files_read(read, [&] { return artifact_of(compiled, request, work); });
   }
 
   build::Artifact artifact_of(const system::CommandResult& compiled, const build::CompileRequest& request,
-                              const fs::path& work, const std::optional<build::FilesRead>& read) const {
+                              const fs::path& work) const {
     require(compiled, request, work);
     build::Artifact artifact;
     artifact.arch = request.arch;
@@ -199,32 +161,29 @@ class ClangToolchain final : public build::Toolchain {
     artifact.image = std::string(gpu::unbundle(image, request.arch));
     artifact.log = compiled.stderr_text;
     artifact.compile_s = compiled.wall_s;
-    std::vector<std::string> symbols = lowered_names(names_of(request), artifact, request);
+    std::vector<std::string> symbols = lowered_names(compiler::names_of(request), artifact, request);
     const auto variables = symbols.begin() + static_cast<std::ptrdiff_t>(build::entries_of(request).size());
     artifact.variables.assign(variables, symbols.end());
     symbols.erase(variables, symbols.end());
     set_kernels(artifact, request, symbols);
-    artifact.files_read = read;
     return artifact;
   }
 
   void require(const system::CommandResult& result, const build::CompileRequest& request, const fs::path& work) const {
     try {
-      compiler::require_compiled(result, "", request, clang_.path);
+      compiler::require_named(result, request, clang_.path);
     } catch (const build::CandidateFailure& failure) {
       const std::string_view error = failure.what();
       // A bitcode file of a newer LLVM, or no device library for the architecture.
-      if (error.find((work / "libraries").string()) != error.npos ||
-          error.find(clang_.device_libraries.string()) != error.npos ||
-          error.find("cannot find ROCm device library") != error.npos)
-        throw Error(ErrorKind::unavailable,
-                    fmt::format("clang {} cannot use the device libraries in {} for {}: {}. Name others in "
-                                "HIP_DEVICE_LIB_PATH, or another clang in XTUNE_HIP_CXX",
-                                clang_.version, clang_.device_libraries.string(), request.arch,
-                                base::printable(std::string(error), 300)));
-      const std::string wrong = wrong_name(names_of(request), request, error);
-      if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
-      throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
+      if (error.find((work / "libraries").string()) == error.npos &&
+          error.find(clang_.device_libraries.string()) == error.npos &&
+          error.find("cannot find ROCm device library") == error.npos)
+        throw;
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("clang {} cannot use the device libraries in {} for {}: {}. Name others in "
+                              "HIP_DEVICE_LIB_PATH, or another clang in XTUNE_HIP_CXX",
+                              clang_.version, clang_.device_libraries.string(), request.arch,
+                              base::printable(std::string(error), 300)));
     }
   }
 
@@ -243,7 +202,7 @@ class ClangToolchain final : public build::Toolchain {
   }
 
   std::string isa_bitcode(const std::string& arch) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(isa_mutex_);
     std::string& bitcode = isa_bitcode_[arch];
     if (!bitcode.empty()) return bitcode;
     const system::TemporaryDirectory work;
@@ -261,46 +220,24 @@ class ClangToolchain final : public build::Toolchain {
     return bitcode = system::read_file(work.path() / "isa.bc");
   }
 
-  /// Unset: the compiler has written no list. header: the file with HIP's headers.
-  std::optional<build::FilesRead> files_read(const build::CompileRequest& request, const Arguments& flags,
-                                             const fs::path& work, const fs::path& header) {
-    auto files = compiler::files_of_rule(work / "read", work);
-    if (!files) return std::nullopt;
-    std::erase_if(*files, build::is_system_header_path);
-    std::call_once(once_, [this] {
-      own_folders_ = compiler::compiler_folders(clang_.path);
-      append(own_folders_, rocm_folders(clang_.hip_root));
-      own_folders_.push_back(clang_.headers().string());
-    });
-    std::vector<std::string> folders = own_folders_;
-    folders.push_back(header.parent_path().string());
-    compiler::OwnFiles own{std::move(folders), rocm_folders(clang_.hip_root), parts()};
+  /// header: the file with HIP's headers.
+  std::optional<build::FilesRead> files_listed(const build::CompileRequest& request, const Arguments& flags,
+                                               const fs::path& work, const fs::path& header) {
+    compiler::OwnFiles own{rocm_folders(clang_.hip_root), rocm_folders(clang_.hip_root), {}};
+    append(own.header_folders, {clang_.headers().string(), header.parent_path().string()});
     own.library_folders.push_back(clang_.device_libraries.string());
-    own.library_folders.push_back(work.string());
-    compiler::ListedFiles listed{compiler::files_outside(std::move(*files), own.header_folders), {}};
-    return compiler::files_read(clang_.path, flags, request, listed, own);
-  }
-
-  /// Needs the mutex, except in the constructor.
-  void refresh() {
-    parts_.refresh();
-    if (files_.files.files.empty() || !build::are_untouched(files_.files)) files_ = files_of(clang_);
+    return files_read(request, flags, work, std::move(own));
   }
 
   const ClangInstallation clang_;
-  build::UnreadHeaders unread_{build::shared_header_folders()};
-  std::mutex mutex_;  ///< guards the members below
-  compiler::CompilerParts parts_;
-  build::ToolFiles files_;
+  std::mutex isa_mutex_;  ///< guards the next member
   std::map<std::string, std::string> isa_bitcode_;
   compiler::PrecompiledHeader precompiled_;
-  std::once_flag once_;
-  std::vector<std::string> own_folders_;
 };
 
 }  // namespace
 
-std::unique_ptr<build::Toolchain> make_clang_toolchain() { return std::make_unique<ClangToolchain>(); }
+std::unique_ptr<build::Toolchain> make_clang_toolchain() { return std::make_unique<ClangToolchain>(find_clang()); }
 
 namespace {
 

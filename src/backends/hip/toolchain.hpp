@@ -48,17 +48,8 @@ std::vector<std::string> rocm_folders(const std::filesystem::path& place);
 /// Whether assembly in the source reads files, which the compiler does not list.
 bool assembly_reads_files(const build::CompileRequest& request);
 
-/// Source text with a pointer to each name: one on the device, whose relocation shows the lowered name, and one on the
-/// host, which exports a static variable. Line-marked, so that a message about one has its number.
-std::string pointers_text(const std::vector<std::string>& names);
-
-/// What is wrong with a name, where the compiler's first error is in the text above; empty: it is elsewhere. names: as
-/// above; the request's variables are the last.
-std::string wrong_name(const std::vector<std::string>& names, const build::CompileRequest& request,
-                       std::string_view error);
-
-/// The lowered names, from an artifact with its image. Throws CandidateFailure(compile_failed) for a name that no
-/// exported symbol has.
+/// The lowered names, from an artifact with its image, whose source had compiler::pointers_text(names). Throws
+/// CandidateFailure(compile_failed) for a name that no exported symbol has.
 std::vector<std::string> lowered_names(const std::vector<std::string>& names, const build::Artifact& artifact,
                                        const build::CompileRequest& request);
 

@@ -163,6 +163,9 @@ std::string hint_of(KernelCompiler compiler, std::string_view line) {
       return host_hint(line);
     case KernelCompiler::nvrtc:
       return nvrtc_hint(line);
+    case KernelCompiler::nvcc:
+    case KernelCompiler::cuda_clang:
+      return {};
     case KernelCompiler::hiprtc:
       return hiprtc_hint(line);
     case KernelCompiler::hip_clang:

@@ -11,7 +11,7 @@
 namespace xtune::build {
 
 /// The compilers that know other headers and functions than their neighbours.
-enum class KernelCompiler { host, nvrtc, hiprtc, hip_clang };
+enum class KernelCompiler { host, nvrtc, nvcc, cuda_clang, hiprtc, hip_clang };
 
 /// A sentence about the log's error that is known best, without a full stop; empty: none is known.
 std::string compile_hint(KernelCompiler compiler, std::string_view log);

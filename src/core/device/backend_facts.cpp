@@ -87,7 +87,15 @@ std::string backend_of_vendor(std::string_view vendor) {
 std::vector<std::string> compilers_of(std::string_view backend) {
   const BackendFacts* const facts = find_backend_facts(backend);
   std::istringstream words(facts ? facts->compilers : "");
-  return {std::istream_iterator<std::string>(words), {}};
+  std::vector<std::string> names{std::istream_iterator<std::string>(words), {}};
+  for (std::string& name : names) name.erase(0, name.starts_with('+') ? 1 : 0);
+  return names;
+}
+
+bool takes_programs(std::string_view backend, std::string_view fingerprint) {
+  const BackendFacts* const facts = find_backend_facts(backend);
+  const std::string name = compiler_of(backend, fingerprint);
+  return facts && !name.empty() && std::string_view(facts->compilers).find("+" + name) != std::string_view::npos;
 }
 
 std::string compiler_of(std::string_view backend, std::string_view fingerprint) {

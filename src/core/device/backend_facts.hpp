@@ -35,7 +35,7 @@ struct BackendFacts {
   const char* vendor;  ///< of its devices: "nvidia", "amd", "cpu"; "" for any
   ArgumentMemory memory;
   CompilerKind compiler;
-  const char* compilers;  ///< the names of several, with spaces, the preferred one first; "" for one
+  const char* compilers;  ///< the names of several, with spaces, the preferred one first; "" for one; +: backends.def
 };
 
 /// Every backend, in the order of backends.def, including those that are not part of this build.
@@ -60,6 +60,8 @@ std::string backend_of_vendor(std::string_view vendor);
 std::vector<std::string> compilers_of(std::string_view backend);
 /// The one of them whose fingerprint this is; empty for a backend with one compiler.
 std::string compiler_of(std::string_view backend, std::string_view fingerprint);
+/// Whether the compiler with this fingerprint gets files as they stand: others get them without host code.
+bool takes_programs(std::string_view backend, std::string_view fingerprint);
 /// Throws Error(invalid_argument) for the name of a compiler that this backend (of a choice: no backend) does not have.
 /// Empty and "auto" are always accepted.
 void require_compiler(std::string_view backend, const std::string& compiler);

@@ -27,7 +27,8 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
       arch(std::move(arch_)),
       toolchain(std::move(toolchain_)),
       sanitize(sanitize_) {
-  if (!spec.kernel.source.empty()) sources.tuned = unit_source(spec, spec.kernel.source);
+  const bool whole = device::takes_programs(device.backend, toolchain);
+  if (!spec.kernel.source.empty()) sources.tuned = unit_source(spec, spec.kernel.source, whole);
   if (spec.process) {
     build::KeyedFiles files;
     sources.tuned.text = source_manifest(*spec.process, files);
@@ -42,7 +43,7 @@ CandidateResolver::State::State(const spec::Spec& spec_, const space::Space& spa
   if (reference.kind == spec::ReferenceSpec::Kind::kernel)
     sources.reference = reference.source.empty() || reference.source == spec.kernel.source
                             ? sources.tuned
-                            : unit_source(spec, reference.source);
+                            : unit_source(spec, reference.source, whole);
 }
 
 build::CompileRequest CandidateResolver::State::request(const space::Config& config, const UnitSource& from) const {

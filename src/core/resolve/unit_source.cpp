@@ -56,10 +56,10 @@ std::map<std::string, std::string> headers_of(const spec::Spec& spec, const spec
 
 }  // namespace
 
-UnitSource unit_source(const spec::Spec& spec, const std::filesystem::path& path) {
+UnitSource unit_source(const spec::Spec& spec, const std::filesystem::path& path, bool whole) {
   UnitSource unit{spec::read_source(spec, path)};
   unit.text = build::without_byte_order_mark(unit.text);
-  if (spec.process || spec.for_kokkos()) return unit;
+  if (spec.process || spec.for_kokkos() || whole) return unit;
   build::DeviceUnit cut = build::device_unit(unit.text, headers_of(spec, unit), roots_of(spec, path));
   if (cut.source != unit.text) unit.text = build::without_traces(unit.text, cut.source);
   unit.headers = std::move(cut.headers);

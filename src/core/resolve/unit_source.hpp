@@ -16,8 +16,8 @@ struct UnitSource : spec::SourceText {
   std::map<std::string, std::size_t> left_out{};  ///< names that were blanked, with their lines
 };
 
-/// The kernel's source, or its reference's, without a byte order mark. That of a Kokkos unit is whole. Throws Error(io)
-/// for a file that cannot be read.
-UnitSource unit_source(const spec::Spec& spec, const std::filesystem::path& path);
+/// The kernel's source, or its reference's, without a byte order mark. whole: nothing is blanked. That of a Kokkos unit
+/// is whole in any case. Throws Error(io) for a file that cannot be read.
+UnitSource unit_source(const spec::Spec& spec, const std::filesystem::path& path, bool whole = false);
 
 }  // namespace xtune::resolve

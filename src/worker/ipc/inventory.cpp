@@ -17,7 +17,7 @@
 #include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
-#include "core/build/hip_places.hpp"
+#include "core/build/compiler_places.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/store/record.hpp"
 #include "system/chosen_store.hpp"
@@ -89,7 +89,8 @@ void add_variables(std::string& text, const std::string& backend) {
   add_all(
       "CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES GPU_DEVICE_ORDINAL CUDA_DEVICE_ORDER CUDA_HOME "
       "CUDA_PATH ROCM_PATH HIP_PATH HIP_DEVICE_LIB_PATH LD_LIBRARY_PATH LD_PRELOAD PATH VIRTUAL_ENV CONDA_PREFIX "
-      "COMPILER_PATH GCC_EXEC_PREFIX LIBRARY_PATH XTUNE_HOST_CXX XTUNE_HIP_CXX XTUNE_HIP_LIBRARY XTUNE_EMULATED_ARCH "
+      "COMPILER_PATH GCC_EXEC_PREFIX LIBRARY_PATH XTUNE_HOST_CXX XTUNE_HIP_CXX NVCC_CCBIN NVCC_PREPEND_FLAGS "
+      "NVCC_APPEND_FLAGS XTUNE_HIP_LIBRARY XTUNE_EMULATED_ARCH "
       "XTUNE_LLVM_LIBRARY");
   if (!is_kokkos(backend)) return;
   add_all(
@@ -99,10 +100,11 @@ void add_variables(std::string& text, const std::string& backend) {
     text += fmt::format("Kokkos_ROOT={}\n", std::filesystem::absolute(root).string());
 }
 
-/// The files by which HIP's clang is found.
-void add_hip_places(std::string& text) {
+/// The files by which nvcc and clang are found.
+void add_compiler_places(std::string& text) {
   for (const char* name : {"XTUNE_HIP_LIBRARY", "XTUNE_LLVM_LIBRARY"})
     if (const char* library = std::getenv(name)) add_file_state(text, library);
+  for (const std::string& compiler : build::nvcc_compilers()) add_file_state(text, compiler);
   for (const std::string& compiler : build::hip_compilers()) {
     add_file_state(text, compiler);
     for (const auto& root : build::hip_roots(compiler))
@@ -120,7 +122,7 @@ std::string machine_state(const std::string& backend) {
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
   if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, system::find_program(compiler));
-  if (!device::compilers_of(backend).empty()) add_hip_places(text);
+  if (!device::compilers_of(backend).empty()) add_compiler_places(text);
   for (const char* compiler : {"g++", "clang++"})
     for (const std::string& folder : listed_folders("PATH")) add_file_state(text, folder + "/" + compiler);
   add_library_states(text);

@@ -121,13 +121,18 @@ TEST_CASE("auto and gpu are choices among the backends of kernels; anything else
 
 TEST_CASE("A compiler is one of the backend's") {
   CHECK(compilers_of("hip") == std::vector<std::string>{"hiprtc", "clang"});
-  CHECK(compilers_of("cuda").empty());
+  CHECK(compilers_of("cuda") == std::vector<std::string>{"nvrtc", "nvcc", "clang"});
+  CHECK(compilers_of("host").empty());
+  CHECK(takes_programs("cuda", "nvcc 13.0.88 (/usr/local/cuda/bin/nvcc), parts 00"));
+  CHECK_FALSE(takes_programs("cuda", "nvrtc 13.0, parts 00"));
+  CHECK_FALSE(takes_programs("hip", "clang 19.1.7 (x), parts 00"));
   CHECK(compiler_of("hip", "clang 19.1.7 (...), parts 0") == "clang");
   CHECK(compiler_of("hip", "hiprtc on nvrtc 13.0") == "hiprtc");
   CHECK(compiler_of("host", "clang version 14").empty());
   CHECK_NOTHROW(require_compiler("auto", "clang"));
   CHECK_NOTHROW(require_compiler("gpu", "clang"));
   CHECK_NOTHROW(require_compiler("hip", "hiprtc"));
+  CHECK_NOTHROW(require_compiler("cuda", "clang"));
   CHECK_NOTHROW(require_compiler("cuda", "auto"));
   const auto refused = [](const char* backend, const char* compiler) {
     try {
@@ -138,7 +143,9 @@ TEST_CASE("A compiler is one of the backend's") {
     }
     return std::string("accepted");
   };
-  CHECK(refused("cuda", "clang") ==
-        "compiler 'clang' is not one of backend cuda; known: hiprtc (backend hip), clang (backend hip), auto");
+  CHECK(
+      refused("cuda", "hiprtc") ==
+      "compiler 'hiprtc' is not one of backend cuda; known: nvrtc (backend cuda), nvcc (backend cuda), clang (backend "
+      "cuda), hiprtc (backend hip), clang (backend hip), auto");
   CHECK(refused("hip", "clan").find("did you mean 'clang'?") != std::string::npos);
 }

@@ -55,10 +55,11 @@ inline Refusal refusal_of(build::Toolchain& toolchain, const build::CompileReque
   return {};
 }
 
-/// The named backend's toolchain, or nullptr where its compiler is not installed.
-inline std::unique_ptr<build::Toolchain> toolchain_or_null(const char* backend) {
+/// The named backend's toolchain, or nullptr where its compiler is not installed; of cuda, NVRTC without a name.
+inline std::unique_ptr<build::Toolchain> toolchain_or_null(const std::string& backend, std::string compiler = {}) {
+  if (compiler.empty() && backend == "cuda") compiler = "nvrtc";
   try {
-    return backend::make_backend(backend)->open_toolchain();
+    return backend::open_toolchain(*backend::make_backend(backend), compiler, "");
   } catch (const Error&) {
     return nullptr;
   }

@@ -43,6 +43,19 @@ void for_each_toolchain(Check check) {
   if (!any) MESSAGE("skipped: no backend here compiles for NVIDIA GPUs (NVRTC is missing)");
 }
 
+/// The same, and for nvcc and clang, where they are installed and can use the CUDA toolkit.
+template <class Check>
+void for_each_compiler(Check check) {
+  for_each_toolchain(check);
+  for (const char* compiler : {"nvcc", "clang"}) {
+    CAPTURE(compiler);
+    if (const auto toolchain = XTUNE_HAS_CUDA ? toolchain_or_null("cuda", compiler) : nullptr)
+      check(*toolchain);
+    else
+      MESSAGE("skipped: " << compiler << " cannot compile for NVIDIA GPUs here");
+  }
+}
+
 }  // namespace
 
 #if XTUNE_HAS_CUDA
@@ -60,8 +73,8 @@ TEST_CASE("nvrtc: xtune's headers come before the C library's, where NVIDIA's ar
 }
 #endif
 
-TEST_CASE("nvrtc: a template for sm_80 and sm_90a, with its resources") {
-  for_each_toolchain([](Toolchain& toolchain) {
+TEST_CASE("compilers for NVIDIA: a template for sm_80 and sm_90a, with its resources") {
+  for_each_compiler([](Toolchain& toolchain) {
     for (const char* arch : {"sm_80", "sm_90a"}) {
       CAPTURE(arch);
       const Artifact artifact = toolchain.compile(request_for(arch, "busy<16>"));
@@ -83,8 +96,8 @@ TEST_CASE("nvrtc: a template for sm_80 and sm_90a, with its resources") {
   });
 }
 
-TEST_CASE("nvrtc: spills are reported only for the entry") {
-  for_each_toolchain([](Toolchain& toolchain) {
+TEST_CASE("compilers for NVIDIA: spills are reported only for the entry") {
+  for_each_compiler([](Toolchain& toolchain) {
     CompileRequest request = request_for("sm_90", "busy<64>");
     const Artifact roomy = toolchain.compile(request);
     CHECK(roomy.usage.spilled_bytes == 0);
@@ -102,8 +115,8 @@ TEST_CASE("nvrtc: spills are reported only for the entry") {
   });
 }
 
-TEST_CASE("nvrtc: defines, whatever their names, also beside cuda_fp16.h") {
-  for_each_toolchain([](Toolchain& toolchain) {
+TEST_CASE("compilers for NVIDIA: defines, whatever their names, also beside cuda_fp16.h") {
+  for_each_compiler([](Toolchain& toolchain) {
     CompileRequest request = request_for("sm_90", "k", R"(
 #if XTUNE_CUDA != 1 || defined(XTUNE_HIP) || defined(XTUNE_HOST)
 #error "the language is CUDA C++"
@@ -115,8 +128,8 @@ extern "C" __global__ void k(V* out, const __half* in) { out[0] = __half2float(i
   });
 }
 
-TEST_CASE("nvrtc: headers beside the source") {
-  for_each_toolchain([](Toolchain& toolchain) {
+TEST_CASE("compilers for NVIDIA: headers beside the source") {
+  for_each_compiler([](Toolchain& toolchain) {
     const TemporaryDirectory folder;
     const auto spaced = folder.path() / "with space";
     std::filesystem::create_directory(spaced);
@@ -164,8 +177,8 @@ TEST_CASE("nvrtc: what is wrong with a configuration, in the compiler's words") 
   });
 }
 
-TEST_CASE("nvrtc: an unknown architecture is the request's fault") {
-  for_each_toolchain([](Toolchain& toolchain) {
+TEST_CASE("compilers for NVIDIA: an unknown architecture is the request's fault") {
+  for_each_compiler([](Toolchain& toolchain) {
     for (const char* arch :
          {"gfx90a", "sm_9000", "sm_1", "sm_", "sm_90x", "sm_90aa", "compute_1", "compute_", "", "sm_90 -O"}) {
       CAPTURE(arch);
@@ -179,8 +192,8 @@ TEST_CASE("nvrtc: an unknown architecture is the request's fault") {
   });
 }
 
-TEST_CASE("nvrtc: a virtual architecture gives PTX") {
-  for_each_toolchain([](Toolchain& toolchain) {
+TEST_CASE("compilers for NVIDIA: a virtual architecture gives PTX") {
+  for_each_compiler([](Toolchain& toolchain) {
     try {
       const Artifact ptx = toolchain.compile(request_for("compute_90", "plain"));
       CHECK(ptx.format == "ptx");

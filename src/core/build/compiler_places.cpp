@@ -1,5 +1,5 @@
-// The layouts of ROCm 5 to 7 and of Debian.
-#include "core/build/hip_places.hpp"
+// The layouts of ROCm 5 to 7, of CUDA and of Debian.
+#include "core/build/compiler_places.hpp"
 
 #include <fmt/core.h>
 
@@ -52,6 +52,28 @@ void add_once(std::vector<T>& to, const T& value) {
 
 }  // namespace
 
+std::vector<std::string> clang_compilers() {
+  std::vector<std::string> found;
+  for (int version = newest_clang; version >= oldest_clang; --version)
+    add_once(found, system::find_program(fmt::format("clang++-{}", version)));
+  add_once(found, system::find_program("clang++"));
+  return found;
+}
+
+std::vector<fs::path> cuda_roots() {
+  std::vector<fs::path> roots;
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) add_once(roots, fs::path(variable(name)));
+  return roots;
+}
+
+std::vector<std::string> nvcc_compilers() {
+  std::vector<std::string> found;
+  for (const fs::path& root : cuda_roots()) add_once(found, system::find_program((root / "bin/nvcc").string()));
+  add_once(found, system::find_program("/usr/local/cuda/bin/nvcc"));
+  add_once(found, system::find_program("nvcc"));
+  return found;
+}
+
 std::vector<std::string> hip_compilers() {
   std::vector<std::string> found;
   if (const std::string wanted = variable("XTUNE_HIP_CXX"); !wanted.empty()) {
@@ -62,9 +84,7 @@ std::vector<std::string> hip_compilers() {
     for (const char* place : {"/llvm/bin/amdclang++", "/bin/amdclang++"})
       add_once(found, system::find_program(root + place));
   add_once(found, system::find_program("amdclang++"));
-  for (int version = newest_clang; version >= oldest_clang; --version)
-    add_once(found, system::find_program(fmt::format("clang++-{}", version)));
-  add_once(found, system::find_program("clang++"));
+  for (const std::string& clang : clang_compilers()) add_once(found, clang);
   for (const std::string& root : rocm_roots()) add_once(found, system::find_program(root + "/llvm/bin/clang++"));
   return found;
 }

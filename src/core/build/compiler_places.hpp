@@ -1,4 +1,4 @@
-// Where clang, HIP's headers and AMD's device libraries are searched.
+// Where nvcc, clang, HIP's headers and AMD's device libraries are searched.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,17 @@
 
 namespace xtune::build {
 
-/// The program that XTUNE_HIP_CXX names, or else: amdclang++ of ROCm, then in PATH amdclang++, clang++-N from the
-/// newest N on, and clang++, then clang++ of ROCm. Absolute paths of programs that exist; each once.
+// Programs are absolute paths of those that exist, each once, the preferred one first.
+
+/// In PATH: clang++-N from the newest N on, and clang++.
+std::vector<std::string> clang_compilers();
+/// The toolkits that CUDA_HOME and CUDA_PATH name.
+std::vector<std::filesystem::path> cuda_roots();
+/// In bin of those, in /usr/local/cuda/bin, and in PATH.
+std::vector<std::string> nvcc_compilers();
+
+/// The program that XTUNE_HIP_CXX names, or else: amdclang++ of ROCm, then in PATH amdclang++ and
+/// clang_compilers(), then clang++ of ROCm.
 std::vector<std::string> hip_compilers();
 /// Directories that may have include/hip/hip_runtime.h, the preferred one first: HIP_PATH, ROCM_PATH, the ROCm to which
 /// the compiler belongs, /usr, /opt/rocm. compiler: its path, or empty. system: the directory to which the last two

@@ -1,0 +1,87 @@
+// What the toolchains share that start a compiler for devices: its identity, its files, and how the lowered names of
+// kernels are found: by pointers to names that are added to the source.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/compiler/files_read.hpp"
+#include "core/build/artifact.hpp"
+#include "core/build/compile_hint.hpp"
+#include "system/subprocess.hpp"
+
+namespace xtune::compiler {
+
+/// All names that an image is asked for: entries, then variables.
+std::vector<std::string> names_of(const build::CompileRequest& request);
+
+/// Source text with a pointer to each name: one on the device, whose initial value shows the lowered name, and one on
+/// the host, which exports a static variable. Line-marked, so that a message about one has its number.
+std::string pointers_text(const std::vector<std::string>& names);
+/// The name of a pointer on the device; the first one has number 0.
+std::string pointer_name(std::size_t number);
+
+/// What is wrong with a name, where the compiler's first error is in the text above; empty: it is elsewhere. names: as
+/// above; the request's variables are the last.
+std::string wrong_name(const std::vector<std::string>& names, const build::CompileRequest& request,
+                       std::string_view error);
+
+/// As require_compiled(), for a source with pointers to the request's names.
+void require_named(const system::CommandResult& result, const build::CompileRequest& request,
+                   const std::string& compiler);
+
+/// Options by which clang lists the headers read in the file `read`. Clang 21's driver ignores -MD and -MF for device
+/// code.
+std::vector<std::string> listing_options();
+
+/// compile(), whose artifact or failure gets the list.
+build::Artifact with_files_read(const std::optional<build::FilesRead>& read,
+                                const std::function<build::Artifact()>& compile);
+
+class ExternalToolchain : public build::Toolchain {
+ public:
+  std::string fingerprint() override;
+  build::ToolFiles parts() override;
+  bool lists_files() override { return true; }
+  build::Artifact compile(const build::CompileRequest& request) override;
+
+ protected:
+  struct Identity {
+    std::string text;                                ///< start of the fingerprint: "clang 19.1.7 (...)"
+    std::string details{};                           ///< whatever else its digest is to cover
+    std::function<build::ToolFiles()> find_files{};  ///< besides those of the compiler
+  };
+  /// driver: the C++ compiler that reads the source; language: the options with which it does.
+  ExternalToolchain(build::KernelCompiler kind, Identity identity, std::string driver,
+                    std::vector<std::string> language);
+
+  virtual build::Artifact compile_kernel(const build::CompileRequest& request) = 0;
+
+  /// The user's files in the list `work`/read, and where the compiler would have read others. Unset: it has written no
+  /// list. flags: the options that its driver understands; folders: those of files that the identity describes.
+  std::optional<build::FilesRead> files_read(const build::CompileRequest& request,
+                                             const std::vector<std::string>& flags, const std::filesystem::path& work,
+                                             OwnFiles own);
+  build::UnreadHeaders::Names unread(const build::CompileRequest& request) const {
+    return unread_.of(request.source_name);
+  }
+
+ private:
+  void refresh();  ///< needs the mutex, except in the constructor
+
+  const build::KernelCompiler kind_;
+  const Identity identity_;
+  const std::string driver_;
+  build::UnreadHeaders unread_;
+  std::mutex mutex_;  ///< guards the members below
+  CompilerParts parts_;
+  build::ToolFiles files_;
+  std::optional<std::vector<std::string>> driver_folders_;
+};
+
+}  // namespace xtune::compiler
