@@ -26,18 +26,11 @@ namespace xtune::build {
 
 namespace {
 
-constexpr const char* page = "docs/portable-kernels.md";
-
 /// Words of an error, what they mean, and what all backends have instead.
 struct Known {
   std::vector<std::string_view> words;
   std::string_view what, instead = {};
 };
-
-/// For NVIDIA's headers and textures.
-constexpr const char* groups_instead = "to reduce parts of a warp, use cooperative_groups/reduce.h";
-constexpr const char* matrix_instead = "use xtune/matrix.cuh";
-constexpr const char* texture_instead = "pass an array instead";
 
 bool has_any_word(std::string_view line, const std::vector<std::string_view>& words) {
   for (const std::string_view word : words)
@@ -65,113 +58,49 @@ std::string_view missing_function(std::string_view line) {
   return name.starts_with("__") || name.starts_with("atomic") || is_special_function(name) ? name : std::string_view();
 }
 
-/// Of cooperative groups that xtune does not have, and its namespace in messages.
-const std::vector<std::string_view> groups_names{"cooperative_groups", "'coalesced_threads'",      "'this_cluster'",
-                                                 "'coalesced_group'",  "'this_thread_block_tile'", "'tiled_partition"};
-
-/// NVIDIA's libraries for kernels. Their headers are read as empty where they are missing, so that names are unknown.
-const std::vector<Known> libraries{{{"cub/", "'cub'", "'cub::"}, "CUB", groups_instead},
-                                   {{"thrust/", "'thrust'", "'thrust::"}, "Thrust"},
-                                   {{"mma.h", "nvcuda"}, "mma.h (warp matrix functions)", matrix_instead},
-                                   {{"curand"}, "cuRAND"},
-                                   {{"cuda/std/", "'cuda'", "'cuda::"}, "libcu++ (<cuda/...>)"}};
-
-const std::vector<Known>& missing_on_host() {
+/// What only NVIDIA GPUs have here, by the words of any compiler's error: its headers are read as empty where they are
+/// missing, so that names are unknown.
+const std::vector<Known>& only_of_nvidia() {
   static const std::vector<Known> known{
-      {groups_names, "cooperative groups beyond grids, blocks and parts of a warp"},
-      {{"rocwmma"}, "rocWMMA"},
+      {{"cub/", "'cub'", "'cub::"}, "CUB", "to reduce parts of a warp, use cooperative_groups/reduce.h"},
+      {{"thrust/", "'thrust'", "'thrust::"}, "Thrust"},
+      {{"mma.h", "nvcuda"}, "mma.h (warp matrix functions)", "use xtune/matrix.cuh"},
+      {{"curand"}, "cuRAND"},
+      {{"cuda/std/", "'cuda'", "'cuda::"}, "libcu++ (<cuda/...>)"},
+      {{"cooperative_groups", "'coalesced_threads'", "'this_cluster'", "'coalesced_group'", "'this_thread_block_tile'",
+        "'tiled_partition'"},
+       "cooperative groups beyond grids, blocks and parts of a warp"},
       {{"must specify a single register", "invalid 'asm'", "impossible constraint", "no such instruction",
-        "invalid instruction mnemonic", "invalid output constraint", "bad register name", "invalid register name",
-        "junk `"},
+        "invalid instruction", "invalid output constraint", "invalid input constraint", "bad register name",
+        "invalid register name", "junk `", "couldn't allocate output register", "couldn't allocate input reg",
+        "cannot compile inline asm", "'__cvta_generic_to_", "'__cvta_shared_to_"},
        "inline PTX"},
       {{"cudaTextureObject_t", "hipTextureObject_t", "tex1D", "tex2D", "tex3D", "texture_types"},
        "textures",
-       texture_instead},
+       "pass an array instead"},
       {{"cudaSurfaceObject_t", "surf1D", "surf2D", "surf3D"}, "surfaces"}};
   return known;
 }
 
-std::string host_hint(std::string_view line) {
-  const auto has_no = [](std::string_view what, std::string_view instead) {
-    return fmt::format("the host backend has no {}; {}{}run with --backend cuda, or guard it with #ifndef XTUNE_HOST",
-                       what, instead, instead.empty() ? "" : ", ");
-  };
-  for (const std::vector<Known>* known : {&libraries, &missing_on_host()})
-    for (const Known& one : *known)
-      if (has_any_word(line, one.words)) return has_no(one.what, one.instead);
-  if (const std::string_view name = missing_function(line); !name.empty()) return has_no(fmt::format("'{}'", name), {});
-  return {};
-}
-
-std::string nvrtc_hint(std::string_view line) {
-  if (has_any_word(line, {"\"cub::", "\"cub\"", "\"Device"}))
-    return "NVRTC compiles CUB's functions of threads, warps and blocks only (<cub/block/...>)";
-  return {};
-}
-
-std::string hip_hint(std::string_view line) {
-  if (has_any_word(line, {"_sync'", "'__syncwarp'", "'__activemask'"}))
-    return fmt::format(
-        "of CUDA's functions for warps, AMD GPUs have __shfl_*_sync, __ballot_sync, __any_sync, __all_sync, "
-        "__activemask and __syncwarp here (see {})",
-        page);
-  if (has_any_word(line, groups_names))
-    return fmt::format(
-        "of cooperative groups, AMD GPUs have the grid, the block and its tiles of up to 32 threads, by "
-        "cooperative_groups.h and "
-        "cooperative_groups/reduce.h (see {})",
-        page);
-  for (const Known& one : libraries)
-    if (has_any_word(line, one.words))
-      return fmt::format("{} is NVIDIA's; {}{}use it under #ifdef XTUNE_CUDA (see {})", one.what, one.instead,
-                         one.instead.empty() ? "" : ", or ", page);
-  if (has_any_word(line, {"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"}))
-    return fmt::format("textures and surfaces are for NVIDIA GPUs here; {} (see {})", texture_instead, page);
-  if (has_any_word(line, {"couldn't allocate output register", "invalid instruction", "couldn't allocate input reg",
-                          "cannot compile inline asm", "invalid output constraint", "invalid input constraint",
-                          "'__cvta_generic_to_", "'__cvta_shared_to_"}))
-    return "inline PTX is NVIDIA's; guard it with #ifdef XTUNE_CUDA";
-  if (has_any_word(line, {"call to '__"}) && line.ends_with("' is ambiguous"))
-    return fmt::format("HIP declares '{}' for other types than CUDA; convert the argument to the type that CUDA names",
-                       quoted_name(line.substr(line.find("call to '"))));
-  if (const std::string_view name = missing_function(line); !name.empty())
-    return fmt::format(
-        "AMD GPUs have no '{}' here; if it is CUDA's, call it under #ifdef XTUNE_CUDA, and replace it under #else "
-        "(see {})",
-        name, page);
-  return {};
-}
-
-std::string hiprtc_hint(std::string_view line) {
-  if (std::string hint = hip_hint(line); !hint.empty()) return hint;
-  if (has_any_word(line, {"/include/"}))
-    return fmt::format(
-        "hipRTC cannot read this header; guard it with #ifndef XTUNE_HIP, or use --compiler clang (see {})", page);
-  if (has_any_word(line, {"typedef redefinition"}))
-    return fmt::format(
-        "hipRTC defines the integer types itself; guard <cstdint> with #ifndef XTUNE_HIP, or use --compiler clang "
-        "(see {})",
-        page);
-  return {};
-}
-
+/// The ways out are those of all backends, since most kernels are compiled for several. Where the compiler knows a
+/// similar name, the name is misspelt.
 std::string hint_of(KernelCompiler compiler, std::string_view line) {
   if (const std::string_view name = missing_header(line); !name.empty())
     return fmt::format("no directory that is searched has '{}': add its directory to [kernel] include_dirs", name);
-  switch (compiler) {
-    case KernelCompiler::host:
-      return host_hint(line);
-    case KernelCompiler::nvrtc:
-      return nvrtc_hint(line);
-    case KernelCompiler::nvcc:
-    case KernelCompiler::cuda_clang:
-      return {};
-    case KernelCompiler::hiprtc:
-      return hiprtc_hint(line);
-    case KernelCompiler::hip_clang:
-      return hip_hint(line);
-  }
-  return {};
+  if (compiler == KernelCompiler::nvrtc || compiler == KernelCompiler::nvcc || compiler == KernelCompiler::cuda_clang)
+    return {};
+  const auto has_no = [&](std::string_view what, std::string_view instead) {
+    const bool on_host = compiler == KernelCompiler::host;
+    return fmt::format("{} has no {}; {}{}guard it with #ifdef XTUNE_CUDA (see docs/portable-kernels.md)",
+                       on_host ? "the host backend" : "backend hip", what, instead, instead.empty() ? "" : ", or ");
+  };
+  for (const Known& one : only_of_nvidia())
+    if (has_any_word(line, one.words)) return has_no(one.what, one.instead);
+  if (has_any_word(line, {"call to '__"}) && line.ends_with("' is ambiguous"))
+    return fmt::format("HIP declares '{}' for other types than CUDA; convert the argument to the type that CUDA names",
+                       quoted_name(line.substr(line.find("call to '"))));
+  const std::string_view name = missing_function(line);
+  return name.empty() || line.find("did you mean") != line.npos ? "" : has_no(fmt::format("'{}'", name), {});
 }
 
 /// The hint of an error that names what the unit omits: "error: identifier "foo" is undefined", "'foo' was not declared
