@@ -86,6 +86,14 @@ class CompileRun {
     }
     if (const std::string& failure = sweep.common_failure(); !failure.empty()) tell("{}: {}\n", target.arch, failure);
     if (!sweep.warning().empty()) tell("warning: {}: {}\n", target.arch, sweep.warning());
+    for (const std::string& sentence : sweep.without_effect()) tell("{}: {}\n", target.arch, sentence);
+    const auto failed =
+        std::ranges::find(rows, Outcome::compile_failed, [](const Row& row) { return row.swept.outcome; });
+    if (summary.compiled == 0 && failed != rows.end() && !std::exchange(asked_others_, true))
+      if (const std::string others = run::other_compilers(spec, problem, target, failed->config, store, loop_,
+                                                          workers_.compiler(), [this] { return stop_.load(); });
+          !others.empty())
+        tell("{}: {}: {}\n", target.arch, failed->config_text, others);
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.config_text < b.config_text; });
     std::move(rows.begin(), rows.end(), std::back_inserter(report_.rows));
   }
@@ -96,6 +104,7 @@ class CompileRun {
   const std::atomic<bool>& stop_;
   std::optional<system::TemporaryDirectory> scratch_;  ///< instead of the store, if nothing is to be kept
   CompileReport report_;
+  bool asked_others_ = false;  ///< about a failure, once
 };
 
 template <class T>

@@ -118,8 +118,8 @@ void add_compiler_option(CLI::App& command, CommonOptions& options) {
     for (std::string& name : device::compilers_of(facts.name)) words.push_back(std::move(name));
   OptionGroup(command, option_group::device)
       .words("--compiler", options.compiler, std::move(words),
-             "Choose a compiler of backend hip; auto takes hiprtc, unless it is missing or does not know the "
-             "architecture");
+             "Choose a compiler of backend cuda or hip; auto takes nvrtc or hiprtc, unless it is missing or does not "
+             "know the architecture");
 }
 
 /// An empty text: each element may be an architecture.

@@ -8,6 +8,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/init/signature.hpp"
 #include "core/resolve/source_warnings.hpp"
+#include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
 #include "core/store/record_log.hpp"
 #include "report/text/run_report.hpp"
@@ -87,6 +88,14 @@ run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneSe
                        session_.live ? &*session_.live : nullptr, spec_, options_.path, problem, target_.device);
   run::TuneResult result = run::tune(spec_, problem, target_, options, services, observer);
   observer.end(result);
+  const auto failed = std::ranges::find(result.records, Outcome::compile_failed, &store::Record::outcome);
+  if (failed != result.records.end() && result.counts[Outcome::compile_failed] == result.evaluated() &&
+      !spec_.replays() && !std::exchange(session_.asked_compilers, true))
+    if (const std::string others =
+            run::other_compilers(spec_, problem, target_, failed->config, options.store, services.loop,
+                                 services.compiler, [this] { return session_.stop.load(); });
+        !others.empty())
+      tell("{}: {}\n", report::config_text(spec_, failed->config), others);
   return result;
 }
 

@@ -48,6 +48,7 @@ struct RunSession {
   system::SuspensionWatch suspensions;
   system::EventLoop loop;
   std::atomic<bool> stop{false};   ///< now
+  bool asked_compilers = false;    ///< which one takes a source that this one refuses
   std::atomic<bool> drain{false};  ///< start nothing new: the job's time is nearly over
   bool again = false;              ///< there is more to do, in another job or another attempt of this one
   std::vector<system::EventLoop::Watch> signals;

@@ -25,6 +25,7 @@
 
 #include "backends/backend.hpp"
 #include "backends/host/backend.hpp"
+#include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/manifest.hpp"
@@ -156,7 +157,7 @@ class CompileHandler {
             .insert(*found,
                     build::with_reads(job.request, build::contents_of(found->manifest, job.request.source_name)));
       answer.artifact = std::move(*found);
-      answer.artifact.image.clear();
+      answer.image_sha256 = base::sha256(std::exchange(answer.artifact.image, {}));
       answer.cached = true;
       return to_json(answer);
     }
@@ -169,7 +170,7 @@ class CompileHandler {
       answer.artifact.backend = job.backend;
       insert(cache, job, made, answer);
       answer.log = answer.artifact.log;
-      answer.artifact.image.clear();
+      answer.image_sha256 = base::sha256(std::exchange(answer.artifact.image, {}));
     } catch (const build::CandidateFailure& failure) {
       answer.artifact.key = made.key;
       answer.outcome = failure.outcome();

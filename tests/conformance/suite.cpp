@@ -37,10 +37,8 @@ const Exclusion exclusions[] = {
 
 /// The architectures for which each backend, or one of its compilers, must compile without a device.
 const std::map<std::string, std::vector<std::string>> offline_archs = {
-    {"cuda nvrtc", {"sm_80", "sm_90a"}},
-    {"cuda nvcc", {"sm_90a"}},
-    {"cuda clang", {"sm_90a"}},
-    {"hip hiprtc", {"gfx90a", "gfx1030"}},
+    {"cuda nvrtc", {"sm_80", "sm_90a"}},  {"cuda nvcc", {"sm_90a"}},
+    {"cuda clang", {"sm_90a"}},           {"hip hiprtc", {"gfx90a", "gfx1030"}},
     {"hip clang", {"gfx942", "gfx1100"}},
 };
 

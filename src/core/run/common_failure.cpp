@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "core/build/compile_hint.hpp"
+#include "core/build/keys.hpp"
 #include "core/build/tokens.hpp"
 
 namespace xtune::run {
@@ -72,6 +74,39 @@ std::string CommonFailure::text(std::uint64_t others) const {
       "{} configurations, with every value of every parameter, fail with this error, so the other {} were not compiled "
       "(--keep-going compiles them): {}",
       failed_.size(), others, error_);
+}
+
+void EqualImages::add(std::uint64_t index, const resolve::CandidateResolver& resolver, const space::Space& space,
+                      const CompileAnswer& answer) {
+  if (answer.outcome == Outcome::ok && !answer.image_sha256.empty())
+    seen_[index] = build::key_of(resolver.measurement_key_parts(space.at(index), answer.image_sha256));
+}
+
+std::vector<std::string> EqualImages::without_effect(const space::Space& space) const {
+  std::vector<std::string> sentences;
+  std::vector<std::vector<std::uint32_t>> values;
+  for (const auto& [index, key] : seen_) values.push_back(space.value_indices(index));
+  for (std::size_t i = 0; i < space.parameters().size(); ++i) {
+    const space::Parameter& parameter = space.parameters()[i];
+    std::map<std::vector<std::uint32_t>, std::pair<std::size_t, std::set<std::string>>> settings;  // of the others
+    std::size_t number = 0;
+    for (const auto& [index, key] : seen_) {
+      std::vector<std::uint32_t> others = values[number++];
+      others[i] = 0;
+      auto& [count, keys] = settings[std::move(others)];
+      ++count;
+      keys.insert(key);
+    }
+    const bool differs = std::ranges::any_of(settings, [](const auto& each) { return each.second.second.size() > 1; });
+    const auto whole =
+        std::ranges::count_if(settings, [&](const auto& each) { return each.second.first == parameter.values.size(); });
+    if (!differs && whole > 0 && parameter.values.size() > 1)
+      sentences.push_back(fmt::format(
+          "{} has no effect: its {} values give the same binary and the same launch (compared at {} of the other "
+          "parameters). Does the kernel use that name?",
+          parameter.name, parameter.values.size(), base::counted(static_cast<std::size_t>(whole), "setting")));
+  }
+  return sentences;
 }
 
 }  // namespace xtune::run

@@ -1,12 +1,15 @@
-// Whether all configurations fail to compile for one reason: then the others need not be compiled.
+// What the answers of compilers show together: that all configurations fail to compile for one reason, so that the
+// others need not be compiled; that a parameter has no effect.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "core/build/artifact.hpp"
+#include "core/resolve/resolve.hpp"
 #include "core/run/services.hpp"
 #include "core/space/space.hpp"
 
@@ -36,6 +39,20 @@ class CommonFailure {
   std::set<std::string> keys_;
   std::string error_;
   bool refuted_ = false;
+};
+
+/// Compares the images of configurations that compiled, with all else that a measurement depends on, such as the
+/// launch.
+class EqualImages {
+ public:
+  void add(std::uint64_t index, const resolve::CandidateResolver& resolver, const space::Space& space,
+           const CompileAnswer& answer);
+  /// A sentence for the user about each parameter for which all values give the same, wherever all values were compiled
+  /// with the same values of the others.
+  std::vector<std::string> without_effect(const space::Space& space) const;
+
+ private:
+  std::map<std::uint64_t, std::string> seen_;  ///< by index in the space
 };
 
 }  // namespace xtune::run

@@ -1,11 +1,15 @@
 // One compile job for each artifact, one result for each configuration.
 #include "core/run/compile_sweep.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "core/build/unread_headers.hpp"
+#include "core/device/device_info.hpp"
+#include "core/spec/spec.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {
@@ -101,7 +105,8 @@ void CompileSweep::start(SweptConfig& swept) {
                     });
 }
 
-void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) const {
+void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) {
+  images_.add(swept.index, resolver_, space_, answer);
   swept.done = true;
   swept.outcome = answer.outcome;
   swept.message = answer.message;
@@ -116,6 +121,34 @@ void CompileSweep::take(SweptConfig& swept, const CompileAnswer& answer) const {
     swept.outcome = Outcome::rejected;
     swept.message = *violation;
   }
+}
+
+std::string other_compilers(const spec::Spec& spec, const Bindings& problem, const Target& target,
+                            const Bindings& config, const std::filesystem::path& store, system::EventLoop& loop,
+                            CompileService& compiler, const std::function<bool()>& stopped) {
+  constexpr double max_seconds = 60;
+  spec::Spec bounded = spec;
+  bounded.kernel.compile_timeout_s = std::min(spec.kernel.compile_timeout_s, max_seconds);
+  const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device));
+  const auto index = space.index_of(config);
+  std::vector<std::string> accept, refuse;
+  for (const CompilerState& other : target.backend.compilers) {
+    if (!index || other.toolchain.empty() || other.toolchain == target.backend.toolchain ||
+        !device::knows_arch(other.archs, target.arch))
+      continue;
+    const resolve::CandidateResolver resolver(bounded, space, problem, target.device, target.arch, other.toolchain,
+                                              false, store);
+    CompileSweep sweep(bounded, space, resolver, target.backend.name, store, loop, compiler);
+    const SweptConfig swept = sweep.compile({*index}, stopped, true).front();
+    if (stopped()) return {};
+    (swept.outcome == Outcome::compile_failed || !swept.done ? refuse : accept).push_back(other.name);
+  }
+  if (!accept.empty())
+    return fmt::format("{} compiled it when asked with this configuration: --compiler {}", fmt::join(accept, " and "),
+                       accept.front());
+  if (refuse.empty()) return {};
+  return fmt::format("{} {} it, too", fmt::join(refuse, " and "),
+                     refuse.size() == 1 ? "was asked and refuses" : "were asked and refuse");
 }
 
 }  // namespace xtune::run

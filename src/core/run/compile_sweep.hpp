@@ -11,6 +11,7 @@
 #include "core/resolve/resolve.hpp"
 #include "core/run/common_failure.hpp"
 #include "core/run/services.hpp"
+#include "core/run/target.hpp"
 #include "system/event_loop.hpp"
 
 namespace xtune::run {
@@ -51,10 +52,12 @@ class CompileSweep {
   const std::string& common_failure() const noexcept { return given_up_; }
   /// Of the first artifact that has one (build/unread_headers.hpp).
   const std::string& warning() const noexcept { return warning_; }
+  /// Sentences about parameters.
+  std::vector<std::string> without_effect() const { return images_.without_effect(space_); }
 
  private:
   void start(SweptConfig& swept);
-  void take(SweptConfig& swept, const CompileAnswer& answer) const;
+  void take(SweptConfig& swept, const CompileAnswer& answer);
 
   const spec::Spec& spec_;
   const space::Space& space_;
@@ -64,10 +67,17 @@ class CompileSweep {
   system::EventLoop& loop_;
   CompileService& compiler_;
   CommonFailure common_;
+  EqualImages images_;
   std::string given_up_, warning_;
   std::size_t outstanding_ = 0;
   std::map<std::string, std::vector<SweptConfig*>> sharing_;  ///< by key of the artifact
   std::map<std::string, CompileAnswer> answers_;              ///< by key of the artifact
 };
+
+/// Which other compilers of the backend compile a configuration that the target's refuses. They are asked, for up to a
+/// minute each, and their artifacts go to the store. A sentence for the user; empty: there are no others here.
+std::string other_compilers(const spec::Spec& spec, const Bindings& problem, const Target& target,
+                            const Bindings& config, const std::filesystem::path& store, system::EventLoop& loop,
+                            CompileService& compiler, const std::function<bool()>& stopped);
 
 }  // namespace xtune::run

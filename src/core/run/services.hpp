@@ -45,6 +45,7 @@ struct Ending {
 struct CompileAnswer : Ending {
   std::string warning;       ///< why the cache could not store the artifact, which is then in the scratch directory
   build::Artifact artifact;  ///< without its image; of a failure only the key and the manifest
+  std::string image_sha256{};
   bool cached = false;
   double cpu_s = 0;              ///< of the worker and its children, for this job
   std::uint64_t peak_bytes = 0;  ///< maximum memory of the worker and its largest child so far; 0: unknown

@@ -154,6 +154,7 @@ class Tuning final : RunParts {
 
   StopConditions stops_;
   CommonFailure common_;
+  EqualImages images_;
   bool unread_ = false;           ///< the user knows of headers that were read as empty
   std::vector<TrialPtr> probes_;  ///< to be compiled, or compiled, unless they show that not all fail alike
   std::size_t probing_ = 0;       ///< number of probes that are being compiled
@@ -222,6 +223,7 @@ TuneResult Tuning::result(bool done) {
   stored.finish();
   outcomes.results().read_reported();
   for (const std::string& doubt : doubts(spec, result)) observer.on_warning(doubt);
+  for (const std::string& sentence : images_.without_effect(space)) observer.on_warning(sentence);
   result.advisor = path.advice();
   result.compile_cpu_s = totals.compile_cpu_s;
   result.compile_wall_s = totals.compile_wall_s;
@@ -331,6 +333,7 @@ void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
   const bool probe = trial->purpose == Trial::Purpose::probe;
   if (probe || trial->purpose == Trial::Purpose::search)
     common_.add(trial->proposal.index, trial->record.artifact_key, trial->request, answer);
+  images_.add(trial->proposal.index, resolver, space, answer);
   if (probe)
     --probing_;
   else if (trial->purpose == Trial::Purpose::finalist)

@@ -125,7 +125,8 @@ constexpr auto members<run::CompileJob> = [](auto& of) {
 };
 template <>
 constexpr auto members<run::CompileAnswer> = [](auto& of) {
-  return std::tie(of.outcome, of.lack, of.message, of.log, of.warning, of.artifact, of.cached, of.cpu_s, of.peak_bytes);
+  return std::tie(of.outcome, of.lack, of.message, of.log, of.warning, of.artifact, of.image_sha256, of.cached,
+                  of.cpu_s, of.peak_bytes);
 };
 template <>
 constexpr auto members<run::ArgumentPlan> = [](auto& of) { return std::tie(of.buffer, of.scratch, of.map_of); };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "fakes/fake_services.hpp"
 #include "system/event_loop.hpp"
@@ -30,8 +31,9 @@ struct Sweep {
   fakes::Journal journal;
   fakes::FakeCompileService compiler{loop, journal};
   DeviceInfo device = known_device("sm_90").value();
-  std::string more;     ///< parameters
-  std::string failure;  ///< CompileSweep::common_failure() of the last sweep
+  std::string more;                         ///< parameters
+  std::string failure;                      ///< CompileSweep::common_failure() of the last sweep
+  std::vector<std::string> without_effect;  ///< of the last sweep
 
   Sweep() {
     std::ofstream(folder.path() / "k.cu") << "extern \"C\" __global__ void k(float*) {}\n";
@@ -62,6 +64,7 @@ struct Sweep {
     for (std::uint64_t i = 0; i < indices.size(); ++i) indices[i] = indices.size() - 1 - i;
     std::vector<SweptConfig> swept = sweep.compile(indices, stopped, keep_going);
     failure = sweep.common_failure();
+    without_effect = sweep.without_effect();
     return swept;
   }
 };
@@ -142,4 +145,75 @@ TEST_CASE("An error that all configurations share is found without compiling all
   CHECK(compiled(typo) == 40);
   std::ofstream(sweep.folder.path() / "k.cu") << "#if A == 2\n#endif\nextern \"C\" __global__ void k(float*) {}\n";
   CHECK(compiled(typo) == few);
+}
+
+TEST_CASE("a parameter with which neither the binary nor the launch changes is named, and no other") {
+  Sweep sweep;
+  sweep.more = "B = [1, 2, 3]\nC = [1, 2]\n";
+  std::string used = "C";
+  sweep.compiler.respond = [&](const CompileJob& job) {
+    CompileAnswer answer;
+    answer.artifact.key = job.key;
+    for (const auto& [name, value] : job.request.defines)
+      if (name == used) answer.image_sha256 = "image " + value;
+    return answer;
+  };
+  sweep.compile("[0, 64]");
+  REQUIRE(sweep.without_effect.size() == 1);  // A and S are in the launch
+  CHECK(sweep.without_effect[0] ==
+        "B has no effect: its 3 values give the same binary and the same launch (compared at 8 settings of the other "
+        "parameters). Does the kernel use that name?");
+  used = "B";
+  sweep.compile("[0]");
+  REQUIRE(sweep.without_effect.size() == 1);
+  CHECK(sweep.without_effect[0].starts_with("C has no effect: its 2 values"));
+  used = "unknown";  // without images nothing is compared
+  sweep.compile("[0]");
+  CHECK(sweep.without_effect.empty());
+}
+
+TEST_CASE("other compilers of the backend are asked about a source that one refuses") {
+  Sweep sweep;
+  std::ofstream(sweep.folder.path() / "k.cu")
+      << "#include <cstdio>\n__global__ void k(float*) {}\nint main() { k<<<1, 1>>>(0); }\n";
+  const Spec spec = parse_spec(
+      "[kernel]\nname = \"k\"\nsource = \"k.cu\"\nentry = \"k\"\ncompile_timeout_s = 500\n[problem]\nN = "
+      "8\n[space.params]\nA "
+      "= [1, 2]\n[launch]\ngrid = [\"N\"]\nblock = [\"32\"]\n[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = "
+      "[\"N\"]\nrole = \"out\"\n",
+      "k.toml", sweep.folder.path(), {{}, "cuda"});
+  Target target;
+  target.backend.name = "cuda";
+  target.backend.toolchain = "nvrtc 13.0, parts 0";
+  target.device = sweep.device;
+  target.arch = "sm_90";
+  for (const char* name : {"nvrtc", "nvcc", "clang"}) {
+    CompilerState& compiler = target.backend.compilers.emplace_back();
+    compiler.name = name;
+    compiler.toolchain = std::string(name) + " 13.0, parts 0";
+  }
+  std::set<std::string> accepting{"nvcc"};
+  std::map<std::string, std::string> sources;
+  sweep.compiler.respond = [&](const CompileJob& job) {
+    const std::string name = job.request.toolchain.substr(0, job.request.toolchain.find(' '));
+    sources[name] = job.request.source;
+    CompileAnswer answer;
+    answer.artifact.key = job.key;
+    if (!accepting.contains(name)) answer.outcome = Outcome::compile_failed;
+    return answer;
+  };
+  const auto asked = [&] {
+    return other_compilers(spec, spec.cases.front(), target, {{"A", Value(std::int64_t{2})}},
+                           sweep.folder.path() / "store", sweep.loop, sweep.compiler, [] { return false; });
+  };
+  CHECK(asked() == "nvcc compiled it when asked with this configuration: --compiler nvcc");
+  CHECK(sources.size() == 2);                                    // the target's own is not asked again
+  CHECK(sources["nvcc"].find("int main") != std::string::npos);  // they get the file as it stands
+  accepting = {"nvcc", "clang"};
+  CHECK(asked().starts_with("nvcc and clang compiled it"));
+  accepting = {};
+  CHECK(asked() == "nvcc and clang were asked and refuse it, too");
+  target.backend.compilers[1].toolchain.clear();  // not installed
+  target.backend.compilers[2].archs = {"sm_80"};
+  CHECK(asked().empty());
 }
