@@ -5,6 +5,7 @@
 #include "cmath"
 #include "cstddef"
 #include "cstdint"
+#include "xtune_limits.h"
 
 #ifndef uint
 typedef unsigned int uint;

@@ -58,9 +58,10 @@ struct Item {
 
 struct Macros {
   std::map<std::string, std::vector<Tokens>, std::less<>> bodies;
+  std::map<std::string, std::vector<std::pair<std::size_t, std::size_t>>, std::less<>> places;  ///< text, byte
   Names marks{"__global__", "__device__", "__constant__", "__shared__", "__managed__"};
 
-  void add(const std::vector<Directive>& directives) {
+  void add(const std::vector<Directive>& directives, std::size_t text) {
     for (const Directive& directive : directives) {
       if (directive.name != "define") continue;
       Tokens tokens = tokens_of(directive.text);
@@ -68,7 +69,19 @@ struct Macros {
       const std::string name = tokens.front().text;
       tokens.erase(tokens.begin());
       bodies[name].push_back(std::move(tokens));
+      places[name].emplace_back(text, directive.begin);
     }
+  }
+  /// What a name at this place declares, where it may be a macro: itself, if the macro is only defined behind it (void
+  /// check(int); #define check(x) check(x)); one other word; nothing, if it cannot be told.
+  std::optional<std::string> declares(const std::string& name, std::size_t text, std::size_t byte) const {
+    const auto found = bodies.find(name);
+    if (found == bodies.end()) return name;
+    const auto is_behind = [&](const auto& place) { return place.first == text && place.second > byte; };
+    if (std::ranges::all_of(places.at(name), is_behind)) return name;
+    const Tokens& body = found->second.front();
+    const bool is_word = found->second.size() == 1 && body.size() == 1 && body.front().is_word();
+    return is_word && !bodies.contains(body.front().text) ? std::optional(body.front().text) : std::nullopt;
   }
   /// Whether a name is a macro that may be more than a type or a specifier: further code, a template's head, or a
   /// name that is put together.
@@ -104,8 +117,9 @@ struct Macros {
 /// The items among some of a text's tokens.
 class ItemReader {
  public:
-  ItemReader(const Tokens& all, std::vector<std::size_t> numbers, const Macros& macros, std::vector<Item>& found)
-      : numbers_(std::move(numbers)), macros_(macros), found_(found) {
+  ItemReader(const Tokens& all, std::vector<std::size_t> numbers, std::size_t text, const Macros& macros,
+             std::vector<Item>& found)
+      : numbers_(std::move(numbers)), text_(text), macros_(macros), found_(found) {
     for (const std::size_t number : numbers_) tokens_.push_back(all[number]);
   }
 
@@ -263,16 +277,24 @@ class ItemReader {
       if (item.names.empty() && item.kind != Item::Kind::operation) return unknown(end);
       const std::size_t declared = function_end_ ? body_ : end;
       if (!is_understood(item, declared)) return unknown(end);
+      for (std::string& name : item.names) {
+        const auto declares = r_.macros_.declares(name, r_.text_, r_.tokens_[begin_].begin);
+        if (!declares) return unknown(end);
+        name = *declares;
+      }
       static const RE2 capitals("[A-Z][A-Z0-9_]+");
       for (std::size_t i = begin_; i < declared; ++i) {
         item.marked = item.marked || r_.macros_.marks.contains(r_.tokens_[i].text);
         item.is_const = item.is_const || r_.is(i, "const") || r_.is(i, "constexpr");
         item.may_be_marked = item.may_be_marked || r_.is(i, "constexpr") || r_.is(i, "consteval") ||
-                             (is_one_of(r_.tokens_[i], capitals) && i < arguments_.value_or(declared));
+                             (is_one_of(r_.tokens_[i], capitals) && i < arguments_.value_or(declared) && !is_scope(i));
       }
       item.body = r_.numbers_[declared - 1];
       return r_.add(std::move(item), begin_, end);
     }
+
+    /// NAME::, not a macro before ::f.
+    bool is_scope(std::size_t i) const { return r_.is(i + 1, "::") && r_.tokens_[i].end == r_.tokens_[i + 1].begin; }
 
     /// Not where macros may make other code of it, nor enums and specialisations of types, which count without a name.
     bool is_understood(const Item& item, std::size_t declared) const {
@@ -286,9 +308,8 @@ class ItemReader {
       if (is_type && (r_.is(*key_, "enum") || (first != begin_ && is_specialisation()))) return false;
       for (std::size_t i = begin_; i < declared; ++i) {
         if (type_body_ && i == *type_body_) i = std::min(r_.close(i), declared - 1);
-        if (r_.is_word(i) && r_.macros_.makes_code(r_.tokens_[i].text)) return false;
         const bool is_name = std::ranges::find(item.names, r_.tokens_[i].text) != item.names.end();
-        if (is_name && r_.macros_.bodies.contains(r_.tokens_[i].text)) return false;
+        if (r_.is_word(i) && !is_name && r_.macros_.makes_code(r_.tokens_[i].text)) return false;
       }
       return true;
     }
@@ -371,6 +392,7 @@ class ItemReader {
 
   Tokens tokens_;
   const std::vector<std::size_t> numbers_;
+  const std::size_t text_;  ///< its number
   const Macros& macros_;
   std::vector<Item>& found_;
   bool attached_ = false;  ///< the last item is a macro that may go on in the next one
@@ -384,19 +406,19 @@ struct UnitText {
 
 /// Tokens in the first branch of all conditions are read as one text, and what other branches have between its items as
 /// further ones.
-void read_items(UnitText& text, const Macros& macros) {
+void read_items(UnitText& text, std::size_t number, const Macros& macros) {
   const Tokens& tokens = text.read.tokens;
   std::vector<std::size_t> numbers;
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (!tokens[i].alternative) numbers.push_back(i);
-  ItemReader(tokens, std::move(numbers), macros, text.items).run();
+  ItemReader(tokens, std::move(numbers), number, macros, text.items).run();
   std::vector<bool> covered(tokens.size());
   for (const Item& item : text.items)
     for (std::size_t i = item.first; i <= item.last; ++i) covered[i] = true;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     std::vector<std::size_t> run;
     for (; i < tokens.size() && tokens[i].alternative && !covered[i]; ++i) run.push_back(i);
-    if (!run.empty()) ItemReader(tokens, std::move(run), macros, text.items).run();
+    if (!run.empty()) ItemReader(tokens, std::move(run), number, macros, text.items).run();
   }
 }
 
@@ -442,15 +464,28 @@ class Reach {
       changes = false;
       for_each_item([&](const UnitText& text, Item& item) {
         if (item.stays || !is_reached(text, item)) return;
-        item.stays = changes = true;
-        for (const std::string& name : item.names) kept_.insert(name);
-        read(text.read.tokens, item.first, item.last + 1);
+        changes = true;
+        stay(text, item);
       });
     }
     return used_;
   }
 
+  /// A text that is not cut. Returns whether that is news.
+  bool keep(UnitText& text) {
+    bool changes = false;
+    for (Item& item : text.items)
+      if (!item.stays) changes = true, stay(text, item);
+    return changes;
+  }
+
  private:
+  void stay(const UnitText& text, Item& item) {
+    item.stays = true;
+    for (const std::string& name : item.names) kept_.insert(name);
+    read(text.read.tokens, item.first, item.last + 1);
+  }
+
   template <class Use>
   void for_each_item(const Use& use) {
     for (UnitText& text : texts_)
@@ -574,22 +609,29 @@ DeviceUnit device_unit(const std::string& source, const std::map<std::string, st
   std::vector<UnitText> texts{{source, tokenize(source)}};
   for (const auto& [name, text] : headers) texts.push_back({text, tokenize(text)});
   Macros macros;
-  for (const UnitText& text : texts) macros.add(text.read.directives);
+  for (std::size_t i = 0; i < texts.size(); ++i) macros.add(texts[i].read.directives, i);
   const TokenizedSource named = tokenize(roots.text);
-  macros.add(named.directives);
+  macros.add(named.directives, texts.size());
   macros.find_marks();
-  for (UnitText& text : texts) {
-    read_items(text, macros);
-    keep_divided(text);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    read_items(texts[i], i, macros);
+    keep_divided(texts[i]);
   }
   Reach reach(texts, macros, roots.entries, named.tokens);
-  const Names used = reach.run();
+  Names used;
+  bool is_program = false;
+  const auto is_cut = [&](const UnitText& text) { return is_program || holds_host_code(text); };
+  for (bool changes = true; changes;) {
+    used = reach.run();
+    is_program = holds_host_code(texts.front());
+    changes = false;
+    for (UnitText& text : texts) changes = (!is_cut(text) && reach.keep(text)) || changes;
+  }
   DeviceUnit unit{source};
-  const bool is_program = holds_host_code(texts.front());
   if (is_program) unit.source = cut(texts.front(), used, unit.left_out);
   std::size_t i = 0;
   for (const auto& [name, text] : headers)
-    if (const UnitText& header = texts[++i]; is_program || holds_host_code(header))
+    if (const UnitText& header = texts[++i]; is_cut(header))
       if (std::string rest = cut(header, used, unit.left_out); rest != text) unit.headers[name] = std::move(rest);
   return unit;
 }

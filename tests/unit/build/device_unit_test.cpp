@@ -133,6 +133,22 @@ TEST_CASE("names decide") {
         "#define M(a) f##a\nint f1;\n__global__ void k() { M(1); }\n");
 }
 
+TEST_CASE("names that are macros") {
+  // Defined behind the function, the macro is not its name; nor is a class's name a mark.
+  CHECK(left("void check(Status s) { }\n" + k + "#define check(s) check(s)\n" + main_function) ==
+        k + "#define check(s) check(s)\n");
+  CHECK(left("#define check(s) test(s)\nvoid check(Status s) { }\n" + k + main_function) ==
+        "#define check(s) test(s)\nvoid check(Status s) { }\n" + k);
+  CHECK(left("#define NAME Program\nclass NAME : Base { std::string s; };\n" + k + main_function) ==
+        "#define NAME Program\n" + k);
+  CHECK(left("#define NAME Box\nclass NAME { };\n__global__ void k(Box b) { }\n" + main_function) ==
+        "#define NAME Box\nclass NAME { };\n__global__ void k(Box b) { }\n");
+  const std::string marked = "__device__ int at(int i);\n__global__ void k() { at(1); }\n";
+  CHECK(left("int APP::at(int i) { return table[i]; }\n" + marked + main_function) == marked);
+  CHECK(left("API int at(long i) { return i; }\n" + marked + main_function) ==
+        "API int at(long i) { return i; }\n" + marked);
+}
+
 TEST_CASE("lines, columns and directives stay") {
   const std::string source =
       "#include <stdio.h>\nint main(int argc,\r\n\tchar** argv) {  // \xC3\xA4\n#ifdef A\n#include \"a.inc\"\n#pragma "
@@ -164,6 +180,13 @@ TEST_CASE("headers are cut likewise, and say what a macro means") {
   CHECK(unit.headers.at("h.h").find("exit") == std::string::npos);
   CHECK(unit.headers.at("h.h").find("int used();") != std::string::npos);
   CHECK(unit.left_out.at("host") == 2);
+}
+
+TEST_CASE("what a file needs that stays as it is") {
+  // No host code in the source, so all of its kernels stay, and what they use of the header.
+  const auto unit = device_unit("#include \"h.h\"\n" + k + "template __global__ void other<float, FILL>(float*);\n",
+                                {{"h.h", "typedef enum Mode { FILL = 0 } Mode;\nvoid host();\n"}}, {{"k"}});
+  CHECK(unit.headers.at("h.h") == "typedef enum Mode { FILL = 0 } Mode;\n            \n");
 }
 
 TEST_CASE("files of kernels stay as they are") {
