@@ -42,11 +42,25 @@ void write_unread_headers(const std::filesystem::path& directory, const build::U
   std::error_code failed;
   std::filesystem::create_directories(directory / "above" / "above" / "missing", failed);
   std::filesystem::create_directory_symlink("above/above/missing", directory / "missing", failed);
-  for (const std::string& name : headers.missing) write_header(directory / "missing" / name, "");
+  const auto is_of_cpp = [](const std::string& name) { return name.find_first_of("./") == name.npos; };
+  // For compilers with xtune's library, what C++'s headers have of types; for others what `rest` says.
+  const auto types_or = [](const std::string& rest) {
+    return "#if __has_include(<xtune_host_types.h>)\n#include <xtune_host_types.h>\n#else\n" + rest + "\n#endif\n";
+  };
+  for (const std::string& name : headers.missing)
+    write_header(directory / "missing" / name, is_of_cpp(name) ? types_or("") : "");
   for (const std::string& name : headers.unusable) {
     const build::PortableHeader* standin = build::find_header(build::standin_headers(), name);
-    write_header(directory / "unusable" / name, standin ? standin->text : "");
+    write_header(directory / "unusable" / name, standin ? standin->text : is_of_cpp(name) ? types_or("") : "");
   }
+  // Not some of the library's types and some of xtune's.
+  if (std::ranges::any_of(headers.unusable, is_of_cpp))
+    for (const char* name :
+         {"array",     "exception", "fstream",     "iomanip",       "ios",           "iosfwd", "iostream",
+          "istream",   "map",       "memory",      "mutex",         "ostream",       "set",    "sstream",
+          "stdexcept", "string",    "string_view", "unordered_map", "unordered_set", "vector"})
+      if (!headers.unusable.contains(name))
+        write_header(directory / "unusable" / name, types_or(std::string("#include_next <") + name + ">"));
 }
 
 std::string digest_of(std::initializer_list<build::HeaderSet> standins) {

@@ -58,6 +58,31 @@ extern "C" __global__ void k(int* out) {
 })"));
 }
 
+CONFORMANCE_TEST("types and functions of the CPU's side of a program") {
+  check_all_one(results_of(t, R"(
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <vector>
+struct Options { std::string name; std::vector<float> sizes; int n; };
+struct Failure : public std::exception {
+  explicit Failure(const std::string& text);
+  const char* what() const noexcept override;
+  std::string text;
+};
+template <class T>
+struct View {
+  T* data;
+  __host__ View(const std::vector<T>& from);
+  __host__ __device__ View(T* to) : data(to) {}
+  __host__ std::vector<T> copy() const;
+};
+static constexpr auto largest = std::numeric_limits<float>::max();
+extern "C" __global__ void k(int* out) {
+  View<int>(out).data[threadIdx.x] = sizeof(Options) == 64 && sizeof(Failure) == 40 && largest > 3e38f;
+})"));
+}
+
 CONFORMANCE_TEST("CUDA's functions of a warp, of bytes and of memory") {
   check_all_one(results_of(t, R"(
 #ifdef XTUNE_HOST

@@ -284,19 +284,20 @@ class NvrtcToolchain final : public build::Toolchain {
   }
 
   /// What nvcc gives without an #include comes first, unless the source has something else of one of these names.
-  /// Functions without a mark are the device's if NVRTC refuses them otherwise: a kernel may call a constexpr one, and
-  /// any where all code is for the device.
+  /// Functions without a mark, or with __host__, are the device's if NVRTC refuses them otherwise: a kernel may call a
+  /// constexpr one, any where all code is for the device, and a class that it uses may have them as members.
   gpu::CompiledProgram compile_source(const build::CompileRequest& request) {
     static const RE2 name("\\b(INFINITY|NAN|HUGE_VALF?|M_[A-Z0-9_]+)\\b");
-    std::vector<std::string> names{"--pre-include=" + names_file()}, marks;
+    static const RE2 host_only("-default-device|explicitly marked as a __host__ function");
+    std::vector<std::string> names{"--pre-include=" + own_file("xtune_names.h")}, marks;
     for (std::exception_ptr first;;) try {
         std::vector<std::string> more = names;
         more.insert(more.end(), marks.begin(), marks.end());
         return compile_with(request, more);
       } catch (const build::CandidateFailure& failure) {
         const std::string& log = failure.log();
-        if (marks.empty() && log.find("-default-device") != std::string::npos) {
-          marks = {"--device-as-default-execution-space"};
+        if (marks.empty() && RE2::PartialMatch(log, host_only)) {
+          marks = {"--device-as-default-execution-space", "--pre-include=" + own_file("xtune_all_device.h")};
         } else if (!names.empty() &&
                    (log.find(portable_.path().string()) != std::string::npos || RE2::PartialMatch(log, name))) {
           names.clear();
@@ -336,7 +337,7 @@ class NvrtcToolchain final : public build::Toolchain {
     return error.empty() ? log.find("ptxas") != std::string::npos : error.starts_with("ptxas");
   }
 
-  std::string names_file() const { return (portable_.path() / "xtune_names.h").string(); }
+  std::string own_file(const char* name) const { return (portable_.path() / name).string(); }
 
   std::vector<std::string> options_for(const build::CompileRequest& request) const {
     std::vector<std::string> options{"--gpu-architecture=" + known_arch(request.arch)};

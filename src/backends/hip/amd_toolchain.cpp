@@ -208,7 +208,8 @@ class HiprtcToolchain final : public build::Toolchain {
   }
 
   gpu::CompilerApi api_;
-  build::UnreadHeaders unread_{{"/usr/include", "/usr/lib/gcc", "/../lib/gcc"}};  // as its clang names them
+  // As its clang names them; NVIDIA's headers may be in /usr/local/include.
+  build::UnreadHeaders unread_{{"/usr/include", "/usr/local/include", "/usr/lib/gcc", "/../lib/gcc"}};
   CodeObjectManager manager_;
   std::string fingerprint_;
   build::ToolFiles parts_;

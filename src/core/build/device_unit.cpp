@@ -43,16 +43,18 @@ struct Item {
   enum class Kind { function, operation, variable, type, alias, unknown };
   Kind kind = Kind::unknown;
   std::size_t first = 0, last = 0;  ///< of the text's tokens
-  std::size_t body = 0;             ///< of a function, or `last`
+  std::size_t body = 0;             ///< where that of a function or class begins, or `last`
   std::vector<std::string> names{};
   bool marked = false;         ///< for the device
   bool may_be_marked = false;  ///< constexpr, or with a word in capitals, which an option or a header may define
   bool is_const = false;
+  bool launches = false;  ///< a kernel, or calls the runtime
   bool stays = false;
 
   /// A file that has such an item holds more than kernels.
   bool is_host_code() const {
-    return !marked && (kind == Kind::function || kind == Kind::operation || (kind == Kind::variable && !is_const));
+    return !marked &&
+           (launches || kind == Kind::function || kind == Kind::operation || (kind == Kind::variable && !is_const));
   }
 };
 
@@ -188,6 +190,7 @@ class ItemReader {
   std::size_t add(Item item, std::size_t begin, std::size_t end) {
     item.first = numbers_[begin];
     item.last = numbers_[std::max(begin + 1, std::min(end, tokens_.size())) - 1];
+    if (item.kind == Item::Kind::unknown) item.body = item.last;
     found_.push_back(std::move(item));
     return std::max(end, begin + 1);
   }
@@ -289,7 +292,11 @@ class ItemReader {
         item.may_be_marked = item.may_be_marked || r_.is(i, "constexpr") || r_.is(i, "consteval") ||
                              (is_one_of(r_.tokens_[i], capitals) && i < arguments_.value_or(declared) && !is_scope(i));
       }
-      item.body = r_.numbers_[declared - 1];
+      static const RE2 calls("(?:cuda|hip)(?:Launch|Malloc|Memcpy)\\w*");
+      for (std::size_t i = begin_; i + 1 < end; ++i)
+        item.launches = item.launches || (r_.is(i, "<<") && r_.is(i + 1, "<")) || is_one_of(r_.tokens_[i], calls);
+      const bool has_members = type_body_ && !r_.is(*key_, "enum");
+      item.body = r_.numbers_[has_members ? *type_body_ : declared - 1];
       return r_.add(std::move(item), begin_, end);
     }
 
@@ -429,10 +436,9 @@ void keep_divided(UnitText& text) {
   std::ranges::sort(text.items, {}, &Item::first);
   bool divided = false;
   for (Item& item : text.items) {
-    const std::size_t last = item.kind == Item::Kind::function ? item.body : item.last;
     divided = (divided && tokens[item.first].alternative) ||
               std::ranges::any_of(text.read.directives, [&](const Directive& each) {
-                return each.begin > tokens[item.first].begin && each.begin < tokens[last].begin &&
+                return each.begin > tokens[item.first].begin && each.begin < tokens[item.body].begin &&
                        RE2::FullMatch(each.name, condition);
               });
     if (divided) item.kind = Item::Kind::unknown;
@@ -483,7 +489,25 @@ class Reach {
   void stay(const UnitText& text, Item& item) {
     item.stays = true;
     for (const std::string& name : item.names) kept_.insert(name);
-    read(text.read.tokens, item.first, item.last + 1);
+    const bool is_function = item.kind == Item::Kind::function;
+    read(text.read.tokens, item.first, item.last + 1, is_function ? parameters(text.read.tokens, item) : Names());
+  }
+
+  /// The names of a function's parameters, which hide others of its text: words behind a type at the end of each.
+  Names parameters(const Tokens& tokens, const Item& item) const {
+    static const RE2 qualifiers("const|volatile|struct|class|union|enum|typename|register|__grid_constant__");
+    Names found;
+    std::size_t open = item.first;
+    while (open < item.body && !(tokens[open].is(item.names.front()) && tokens[open + 1].is("("))) ++open;
+    const std::size_t close = open < item.body ? closing(tokens, open + 1) : tokens.size();
+    if (close > item.body) return found;
+    for (const Tokens& each : split_arguments(part(tokens, open + 2, close))) {
+      if (each.size() < 2 || !each.back().is_word() || macros_.places.contains(each.back().text)) continue;
+      const Token& before = each[each.size() - 2];
+      if (before.is("*") || before.is("&") || before.is(">") || (before.is_word() && !is_one_of(before, qualifiers)))
+        found.insert(each.back().text);
+    }
+    return found;
   }
 
   template <class Use>
@@ -528,13 +552,15 @@ class Reach {
     return true;
   }
 
-  /// Names in tokens that stay, but those of members.
-  void read(const Tokens& tokens, std::size_t begin, std::size_t end) {
+  /// Names in tokens that stay, but those of members and hidden ones.
+  void read(const Tokens& tokens, std::size_t begin, std::size_t end, const Names& hidden = {}) {
     for (std::size_t i = begin; i < end; ++i) {
       if (tokens[i].is("#") && i + 1 < end && tokens[i + 1].is("#")) pastes_ = true;
       if (!tokens[i].is_word()) continue;
       use_macro(tokens[i].text);
-      if (i == begin || !(tokens[i - 1].is(".") || tokens[i - 1].is("->"))) used_.insert(tokens[i].text);
+      const std::string before = i > begin ? tokens[i - 1].text : "";
+      if (before == "." || before == "->" || (before != "::" && hidden.contains(tokens[i].text))) continue;
+      used_.insert(tokens[i].text);
     }
   }
 

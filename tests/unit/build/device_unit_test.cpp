@@ -123,6 +123,12 @@ TEST_CASE("names decide") {
   // A function without a mark is not kept beside one with a mark.
   CHECK(left("int f(long x);\n__device__ int f(int x);\n__global__ void k() { f(1); }\n") ==
         "__device__ int f(int x);\n__global__ void k() { f(1); }\n");
+  // A parameter hides what has its name outside.
+  CHECK(left("float x = cos(1); int w; struct S { }; struct Q { }; int n;\n__global__ void k(float* x, const S, int "
+             "w[], Q n) "
+             "{ x[0] = ::w + n; }\n" +
+             main_function) ==
+        "int w; struct S { }; struct Q { };\n__global__ void k(float* x, const S, int w[], Q n) { x[0] = ::w + n; }\n");
   // Words of the spec.
   CHECK(left("struct A { }; struct B { };\n" + k + main_function, {{"k"}, "k<A>;"}) == "struct A { };\n" + k);
   CHECK(left("float f(float);\n" + k + main_function, {{"k"}, "f"}) == "float f(float);\n" + k);
@@ -144,6 +150,8 @@ TEST_CASE("names that are macros") {
   CHECK(left("#define NAME Box\nclass NAME { };\n__global__ void k(Box b) { }\n" + main_function) ==
         "#define NAME Box\nclass NAME { };\n__global__ void k(Box b) { }\n");
   const std::string marked = "__device__ int at(int i);\n__global__ void k() { at(1); }\n";
+  CHECK(left("struct S {\n#ifdef A\nstd::string a;\n#else\nint b;\n#endif\n};\n" + k + main_function) ==
+        "#ifdef A\n#else\n#endif\n" + k);
   CHECK(left("int APP::at(int i) { return table[i]; }\n" + marked + main_function) == marked);
   CHECK(left("API int at(long i) { return i; }\n" + marked + main_function) ==
         "API int at(long i) { return i; }\n" + marked);
@@ -180,6 +188,12 @@ TEST_CASE("headers are cut likewise, and say what a macro means") {
   CHECK(unit.headers.at("h.h").find("exit") == std::string::npos);
   CHECK(unit.headers.at("h.h").find("int used();") != std::string::npos);
   CHECK(unit.left_out.at("host") == 2);
+}
+
+TEST_CASE("a class that launches a kernel is host code") {
+  CHECK(left("#define NAME Program\n" + k + "class NAME { void run() { k<<<1, 1>>>(0); } std::string s; };\n") ==
+        "#define NAME Program\n" + k);
+  CHECK(left(k + "class A { void run() { hipLaunchKernelGGL(k, 1, 1, 0, 0, x); } };\n") == k);
 }
 
 TEST_CASE("what a file needs that stays as it is") {
