@@ -47,12 +47,13 @@ void write_unread_headers(const std::filesystem::path& directory, const build::U
   const auto types_or = [](const std::string& rest) {
     return "#if __has_include(<xtune_host_types.h>)\n#include <xtune_host_types.h>\n#else\n" + rest + "\n#endif\n";
   };
-  for (const std::string& name : headers.missing)
-    write_header(directory / "missing" / name, is_of_cpp(name) ? types_or("") : "");
-  for (const std::string& name : headers.unusable) {
+  const auto text_of = [&](const std::string& name, bool is_missing) {
     const build::PortableHeader* standin = build::find_header(build::standin_headers(), name);
-    write_header(directory / "unusable" / name, standin ? standin->text : is_of_cpp(name) ? types_or("") : "");
-  }
+    if (standin && (!is_missing || standin->set == build::HeaderSet::library)) return std::string(standin->text);
+    return is_of_cpp(name) ? types_or("") : std::string();
+  };
+  for (const std::string& name : headers.missing) write_header(directory / "missing" / name, text_of(name, true));
+  for (const std::string& name : headers.unusable) write_header(directory / "unusable" / name, text_of(name, false));
   // Not some of the library's types and some of xtune's.
   if (std::ranges::any_of(headers.unusable, is_of_cpp))
     for (const char* name :

@@ -61,9 +61,11 @@ extern "C" __global__ void k(int* out) {
 CONFORMANCE_TEST("types and functions of the CPU's side of a program") {
   check_all_one(results_of(t, R"(
 #include <chrono>
+#include <cublas_v2.h>
 #include <stdexcept>
 #include <string>
 #include <vector>
+struct Handles { cublasHandle_t handle; cublasStatus_t status; };
 struct Options { std::string name; std::vector<float> sizes; int n; };
 struct Failure : public std::exception {
   explicit Failure(const std::string& text);
