@@ -40,9 +40,9 @@ XTUNE_MEMBERS(KernelEntry, symbol, usage)
 XTUNE_MEMBERS(Manifest, files, absent)
 XTUNE_PART_OF_MEMBERS(Artifact,
                       (key, backend, arch, format, entry_symbol, image, log, compile_s, usage, toolchain, variables,
-                       entries, manifest, files_read),
+                       entries, manifest, unread, files_read),
                       (key, backend, arch, format, entry_symbol, log, compile_s, usage, toolchain, variables, entries,
-                       manifest))
+                       manifest, unread))
 }  // namespace xtune::build
 
 namespace xtune::store {
