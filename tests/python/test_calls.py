@@ -437,7 +437,10 @@ class Coverage(unittest.TestCase):
             place = pathlib.Path(directory)
             spec = place / "saxpy.toml"
             spec.write_text(saxpy().toml())
-            for given, defines in ((spec, {"defines": {"UNROLL": 2}}), (xtune.Tunable.from_file(spec, {"UNROLL": 2}), {})):
+            for given, defines in (
+                (spec, {"defines": {"UNROLL": 2}}),
+                (xtune.Tunable.from_file(spec, {"UNROLL": 2}), {}),
+            ):
                 log = place / f"log of {type(given).__name__}"
                 kernel = xtune.load(given, backend="host", store=place / "store", coverage=log, **defines)
                 x, y = arrays()
