@@ -2,6 +2,8 @@
 #pragma once
 #pragma GCC system_header
 
+#include <type_traits>
+
 #include "xtune_host_vectors.h"
 
 /// Prevents a result from being fused with the operation that uses it.
@@ -96,6 +98,17 @@ XTUNE_MIN_MAX(unsigned long, unsigned long, long)
 XTUNE_MIN_MAX(unsigned long long, long long, unsigned long long)
 XTUNE_MIN_MAX(unsigned long long, unsigned long long, long long)
 #undef XTUNE_MIN_MAX
+// Other pairs of integers, as HIP has them: min(size_t, int).
+template <class A, class B, class = std::enable_if_t<std::is_integral_v<A> && std::is_integral_v<B>>>
+XTUNE_DEVICE constexpr auto min(A a, B b) {
+  using R = decltype(a + b);
+  return static_cast<R>(b) < static_cast<R>(a) ? static_cast<R>(b) : static_cast<R>(a);
+}
+template <class A, class B, class = std::enable_if_t<std::is_integral_v<A> && std::is_integral_v<B>>>
+XTUNE_DEVICE constexpr auto max(A a, B b) {
+  using R = decltype(a + b);
+  return static_cast<R>(a) < static_cast<R>(b) ? static_cast<R>(b) : static_cast<R>(a);
+}
 XTUNE_DEVICE float min(float a, float b) { return fminf(a, b); }
 XTUNE_DEVICE float max(float a, float b) { return fmaxf(a, b); }
 XTUNE_DEVICE double min(double a, double b) { return fmin(a, b); }

@@ -108,6 +108,7 @@ extern "C" __global__ void k(int* out, float one, double two) {
   right = right && min(thread, 3u) == (thread < 3 ? thread : 3) && max(-1, 3u) == 0xffffffffu && umin(2u, 3u) == 2 && llmax(-1ll, 1ll) == 1;
 #if !defined(XTUNE_CUDA)
   right = right && __reduce_add_sync(all, thread) == (thread < 32 ? 496 : 1520) && __reduce_max_sync(all, -lane) == 0;
+  right = right && min((unsigned long)thread + 9, 3) == 3 && max(-1, (short)2) == 2 && max(9ull, thread) >= 9;
   right = right && __reduce_or_sync(all, 1u << lane) == all && __reduce_xor_sync(all, 1u << lane % 4) == 0u;
 #endif
   right = right && __match_any_sync(all, lane / 8) == 0xffu << lane / 8 * 8;

@@ -110,7 +110,7 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
                                   request.source_name + " holds a NUL byte: it is not C++ source");
   const Handle program(api, source, request.source_name);
   CompiledProgram result;
-  add_names(api, program.get(), request);
+  if (api.add_name_expression) add_names(api, program.get(), request);
 
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
@@ -127,7 +127,7 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
     throw build::CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
   }
 
-  read_names(api, program.get(), request, result);
+  if (api.lowered_name) read_names(api, program.get(), request, result);
   std::size_t size = 0;
   int read = api.code_size(program.get(), &size);
   result.image.resize(size);

@@ -20,6 +20,7 @@ struct CompilerApi {
   std::string name;  ///< "nvrtc"
   std::function<int(Program*, const char* source, const char* source_name)> create;
   std::function<int(Program*)> destroy;
+  /// Empty: the caller finds the names.
   std::function<int(Program, const char* expression)> add_name_expression;
   std::function<int(Program, int count, const char* const* options)> compile;
   std::function<int(Program, std::size_t* size)> log_size;

@@ -29,11 +29,9 @@
   CALL(hiprtcGetErrorString)     \
   CALL(hiprtcCreateProgram)      \
   CALL(hiprtcDestroyProgram)     \
-  CALL(hiprtcAddNameExpression)  \
   CALL(hiprtcCompileProgram)     \
   CALL(hiprtcGetProgramLogSize)  \
   CALL(hiprtcGetProgramLog)      \
-  CALL(hiprtcGetLoweredName)     \
   CALL(hiprtcGetCodeSize)        \
   CALL(hiprtcGetCode)
 
@@ -84,11 +82,9 @@ gpu::CompilerApi compiler_api(const Hiprtc& table) {
     return r->hiprtcCreateProgram(reinterpret_cast<hiprtcProgram*>(handle), source, name, 0, nullptr, nullptr);
   };
   api.destroy = gpu::table_call(r->hiprtcDestroyProgram);
-  api.add_name_expression = gpu::table_call(r->hiprtcAddNameExpression);
   api.compile = gpu::table_call(r->hiprtcCompileProgram);
   api.log_size = gpu::table_call(r->hiprtcGetProgramLogSize);
   api.log = gpu::table_call(r->hiprtcGetProgramLog);
-  api.lowered_name = gpu::table_call(r->hiprtcGetLoweredName);
   api.code_size = gpu::table_call(r->hiprtcGetCodeSize);
   api.code = gpu::table_call(r->hiprtcGetCode);
   api.describe = [r](int status) { return std::string(r->hiprtcGetErrorString(static_cast<hiprtcResult>(status))); };
@@ -152,27 +148,24 @@ class HiprtcToolchain final : public build::Toolchain {
     }
     build::Artifact artifact;
     artifact.arch = request.arch;
-    gpu::CompiledProgram program = compile_with_variables(request, options);
+    gpu::CompiledProgram program = compile_with_names(request, options);
     artifact.image = std::string(gpu::unbundle(program.image, request.arch));
     artifact.log = std::move(program.log);
-    artifact.variables = lowered_names(request.variables, artifact, request);
     artifact.compile_s = program.seconds;
-    set_kernels(artifact, request, program.entry_symbols);
+    set_names(artifact, request);
     if (!assembly_reads_files(request)) artifact.files_read = files_read(list);
     return artifact;
   }
 
-  /// From HIP 6.4 on hipRTC neither exports a static variable nor returns its lowered name, so the variables are found
-  /// by pointers.
-  gpu::CompiledProgram compile_with_variables(const build::CompileRequest& request,
-                                              const std::vector<std::string>& options) const {
-    build::CompileRequest entries_only = request;
-    entries_only.variables.clear();
+  /// hipRTC's own search for names compares texts, and so does not find <8> of an unsigned parameter (5.2), or a static
+  /// variable (from 6.4 on).
+  gpu::CompiledProgram compile_with_names(const build::CompileRequest& request,
+                                          const std::vector<std::string>& options) const {
+    const std::vector<std::string> names = compiler::names_of(request);
     try {
-      return gpu::compile_program(api_, entries_only, source_text(request) + compiler::pointers_text(request.variables),
-                                  options);
+      return gpu::compile_program(api_, request, source_text(request) + compiler::pointers_text(names), options);
     } catch (const build::CandidateFailure& failure) {
-      const std::string wrong = compiler::wrong_name(request.variables, request, failure.what());
+      const std::string wrong = compiler::wrong_name(names, request, failure.what());
       if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
       throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
     }

@@ -161,11 +161,7 @@ class ClangToolchain final : public compiler::ExternalToolchain {
     artifact.image = std::string(gpu::unbundle(image, request.arch));
     artifact.log = compiled.stderr_text;
     artifact.compile_s = compiled.wall_s;
-    std::vector<std::string> symbols = lowered_names(compiler::names_of(request), artifact, request);
-    const auto variables = symbols.begin() + static_cast<std::ptrdiff_t>(build::entries_of(request).size());
-    artifact.variables.assign(variables, symbols.end());
-    symbols.erase(variables, symbols.end());
-    set_kernels(artifact, request, symbols);
+    set_names(artifact, request);
     return artifact;
   }
 

@@ -36,18 +36,27 @@ void require_arch(const std::string& arch, const std::vector<std::string>& known
               fmt::format("{} cannot compile for {}; it knows {}. {}", compiler, arch, fmt::join(known, ", "), advice));
 }
 
-void set_kernels(build::Artifact& artifact, const build::CompileRequest& request,
-                 const std::vector<std::string>& symbols) {
+void set_names(build::Artifact& artifact, const build::CompileRequest& request) {
   artifact.format = "hsaco";
-  const std::vector<std::string> names = build::entries_of(request);
+  const std::vector<std::string> names = compiler::names_of(request);
+  const std::size_t kernels = build::entries_of(request).size();
   std::vector<build::KernelEntry> entries;
+  const auto fail = [&](const std::string& why) {
+    throw build::CandidateFailure(Outcome::compile_failed, fmt::format("the code object for {} {}", artifact.arch, why),
+                                  artifact.log);
+  };
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto metadata = gpu::kernel_metadata(artifact.image, symbols[i]);
-    if (!metadata)
-      throw build::CandidateFailure(Outcome::compile_failed,
-                                    fmt::format("the code object for {} holds no kernel '{}'", artifact.arch, names[i]),
-                                    artifact.log);
-    entries.push_back({symbols[i], metadata->usage});
+    const auto symbol = gpu::symbol_pointed_to(artifact.image, compiler::pointer_name(i));
+    if (!symbol)
+      fail(fmt::format("exports no '{}' of {}: some compilers export nothing of an anonymous namespace, so move it out",
+                       names[i], request.source_name));
+    if (i >= kernels) {
+      artifact.variables.push_back(*symbol);
+      continue;
+    }
+    const auto metadata = gpu::kernel_metadata(artifact.image, *symbol);
+    if (!metadata) fail(fmt::format("holds no kernel '{}'", names[i]));
+    entries.push_back({*symbol, metadata->usage});
   }
   build::set_entries(artifact, std::move(entries));
 }
@@ -64,23 +73,6 @@ bool assembly_reads_files(const build::CompileRequest& request) {
   return std::any_of(request.files->unknown.begin(), request.files->unknown.end(), [](const std::string& text) {
     return text.find(".incbin") != text.npos || text.find(".include") != text.npos;
   });
-}
-
-std::vector<std::string> lowered_names(const std::vector<std::string>& names, const build::Artifact& artifact,
-                                       const build::CompileRequest& request) {
-  std::vector<std::string> symbols;
-  for (const std::string& name : names) {
-    const auto symbol = gpu::symbol_pointed_to(artifact.image, compiler::pointer_name(symbols.size()));
-    if (!symbol)
-      throw build::CandidateFailure(
-          Outcome::compile_failed,
-          fmt::format("the code object for {} exports no '{}' of {}: some compilers export nothing of an anonymous "
-                      "namespace, so move it out",
-                      artifact.arch, name, request.source_name),
-          artifact.log);
-    symbols.push_back(*symbol);
-  }
-  return symbols;
 }
 
 }  // namespace xtune::hip

@@ -36,10 +36,10 @@ std::string source_text(const build::CompileRequest& request);
 void require_arch(const std::string& arch, const std::vector<std::string>& known, const std::string& compiler,
                   const std::function<std::string()>& why_no_other = {});
 
-/// Sets format, entries and usage of an artifact with its image, from the metadata in it. Throws
-/// CandidateFailure(compile_failed) for an entry that is not a kernel.
-void set_kernels(build::Artifact& artifact, const build::CompileRequest& request,
-                 const std::vector<std::string>& symbols);
+/// Sets format, entries, variables and usage of an artifact with its image, whose source had the request's names
+/// (compiler::pointers_text), from the metadata in it. Throws CandidateFailure(compile_failed) for an entry that is not
+/// a kernel, and for a name that no exported symbol has.
+void set_names(build::Artifact& artifact, const build::CompileRequest& request);
 
 /// Directories whose headers belong to ROCm or Clang, and count by name: /usr/lib, and those above `place` whose names
 /// begin with "rocm".
@@ -47,11 +47,6 @@ std::vector<std::string> rocm_folders(const std::filesystem::path& place);
 
 /// Whether assembly in the source reads files, which the compiler does not list.
 bool assembly_reads_files(const build::CompileRequest& request);
-
-/// The lowered names, from an artifact with its image, whose source had compiler::pointers_text(names). Throws
-/// CandidateFailure(compile_failed) for a name that no exported symbol has.
-std::vector<std::string> lowered_names(const std::vector<std::string>& names, const build::Artifact& artifact,
-                                       const build::CompileRequest& request);
 
 struct ClangInstallation {
   std::string path;                        ///< of the compiler

@@ -51,6 +51,15 @@ TEST_CASE("hiprtc: a template for gfx90a and gfx1030, with its resources") {
   }
 }
 
+TEST_CASE("hiprtc: a kernel of an unsigned parameter is named as in C++") {
+  if (!toolchain()) return;
+  CompileRequest request =
+      request_for("gfx90a", "k<8>", "template <unsigned N> __global__ void k(float* x) { *x = N; }\n");
+  CHECK(toolchain()->compile(request).entry_symbol == "_Z1kILj8EEvPf");
+  request.entry = "k<missing>";
+  CHECK(has(refusal_of(*toolchain(), request).message, "entry 'k<missing>' names no kernel of"));
+}
+
 TEST_CASE("hiprtc: spills and launch bounds") {
   if (!toolchain()) return;
   const std::string bounded =
