@@ -45,8 +45,9 @@ struct Item {
   std::size_t first = 0, last = 0;  ///< of the text's tokens
   std::size_t body = 0;             ///< where that of a function or class begins, or `last`
   std::vector<std::string> names{};
-  bool marked = false;         ///< for the device
-  bool may_be_marked = false;  ///< constexpr, or with a word in capitals, which an option or a header may define
+  bool marked = false;  ///< for the device
+  /// constexpr, with a word in capitals, which an option or a header may define, or with the space of a declaration.
+  bool may_be_marked = false;
   bool is_const = false;
   bool launches = false;  ///< a kernel, or calls the runtime
   bool stays = false;
@@ -62,9 +63,11 @@ struct Macros {
   std::map<std::string, std::vector<Tokens>, std::less<>> bodies;
   std::map<std::string, std::vector<std::pair<std::size_t, std::size_t>>, std::less<>> places;  ///< text, byte
   Names marks{"__global__", "__device__", "__constant__", "__shared__", "__managed__"};
+  bool forces_marks = false;  ///< clang's pragma that marks what has no mark
 
   void add(const std::vector<Directive>& directives, std::size_t text) {
     for (const Directive& directive : directives) {
+      forces_marks = forces_marks || directive.text.find("force_cuda_host_device") != std::string::npos;
       if (directive.name != "define") continue;
       Tokens tokens = tokens_of(directive.text);
       if (tokens.empty()) continue;
@@ -290,8 +293,11 @@ class ItemReader {
         item.marked = item.marked || r_.macros_.marks.contains(r_.tokens_[i].text);
         item.is_const = item.is_const || r_.is(i, "const") || r_.is(i, "constexpr");
         item.may_be_marked = item.may_be_marked || r_.is(i, "constexpr") || r_.is(i, "consteval") ||
+                             r_.is(i, "__attribute__") ||
                              (is_one_of(r_.tokens_[i], capitals) && i < arguments_.value_or(declared) && !is_scope(i));
       }
+      const bool is_specialised = r_.is(begin_, "template") && r_.is(begin_ + 1, "<") && r_.is(begin_ + 2, ">");
+      item.may_be_marked = item.may_be_marked || is_specialised || r_.macros_.forces_marks;
       static const RE2 calls("(?:cuda|hip)(?:Launch|Malloc|Memcpy)\\w*");
       for (std::size_t i = begin_; i + 1 < end; ++i)
         item.launches = item.launches || (r_.is(i, "<<") && r_.is(i + 1, "<")) || is_one_of(r_.tokens_[i], calls);
@@ -303,7 +309,8 @@ class ItemReader {
     /// NAME::, not a macro before ::f.
     bool is_scope(std::size_t i) const { return r_.is(i + 1, "::") && r_.tokens_[i].end == r_.tokens_[i + 1].begin; }
 
-    /// Not where macros may make other code of it, nor enums and specialisations of types, which count without a name.
+    /// Not where macros may make other code of it, nor enums, specialisations of types, and deduction guides, which
+    /// count without a name.
     bool is_understood(const Item& item, std::size_t declared) const {
       const std::size_t first = r_.past_heads(begin_);
       const bool is_main = item.names == std::vector<std::string>{"main"};
@@ -311,6 +318,10 @@ class ItemReader {
       const bool is_call = r_.is_word(first) && r_.is(first + 1, "(") && !takes_brackets(r_.tokens_[first]) &&
                            !RE2::FullMatch(r_.tokens_[first].text, words);
       if ((attached_ || is_call) && !is_main) return false;
+      bool has_type = false;  // of the result
+      for (std::size_t i = first; item.kind == Item::Kind::function && i < *name_; ++i)
+        has_type = has_type || !r_.is(i, "explicit");
+      if (item.kind == Item::Kind::function && !has_type && r_.is(arguments_end_ + 1, "->")) return false;
       const bool is_type = item.kind == Item::Kind::type;
       if (is_type && (r_.is(*key_, "enum") || (first != begin_ && is_specialisation()))) return false;
       for (std::size_t i = begin_; i < declared; ++i) {
@@ -453,7 +464,8 @@ class Reach {
       : texts_(texts), macros_(macros), all_marked_(entries.empty()) {
     for_each_item([&](const UnitText&, const Item& item) {
       for (const std::string& name : item.names) {
-        if (item.marked && item.kind == Item::Kind::function) marked_.insert(name);
+        // Where only a declaration has the mark, the definition need not.
+        if (item.marked && item.kind == Item::Kind::function && item.body < item.last) marked_.insert(name);
         if (item.kind == Item::Kind::type) types_.insert(name);
       }
     });

@@ -60,6 +60,22 @@ TEST_CASE("what a program has besides its kernel is left out") {
   }
 }
 
+TEST_CASE("what gets its space from a declaration, an attribute or a pragma stays beside a marked function") {
+  for (const std::string unmarked :
+       {"template <> inline float f<float>(float x) { return 2; }\n", "template <> float S<float>::f() { return 2; }\n",
+        "static __attribute__((device)) float f(float x) { return 2; }\n", "explicit f(float) -> f<int>;\n",
+        "#pragma clang force_cuda_host_device begin\nfloat f(float x) { return 2; }\n"}) {
+    CAPTURE(unmarked);
+    const std::string marked = "template <class T> __device__ T f(T x) { return 1; }\n";
+    const std::string kernel = "__global__ void k(float* x) { x[0] = f(x[1]); }\n";
+    CHECK(left(marked + unmarked + kernel + main_function) == marked + unmarked + kernel);
+  }
+  const std::string text =
+      "__device__ float f(float);\nfloat f(float x) { return 2; }\n"
+      "__global__ void k(float* x) { x[0] = f(x[1]); }\n";
+  CHECK(left(text + main_function) == text);
+}
+
 TEST_CASE("what a kernel uses stays, with or without a mark") {
   for (const std::string used :
        {"inline float f(float x) { return x; }\n", "float f(float);\n", "#define f(x) g(x)\nfloat g(float);\n",
@@ -121,8 +137,8 @@ TEST_CASE("names decide") {
   CHECK(left("void f();\n__global__ void k(S s) { s->f(); s.g = 1; }\nvoid g();\n" + main_function) ==
         "__global__ void k(S s) { s->f(); s.g = 1; }\n");
   // A function without a mark is not kept beside one with a mark.
-  CHECK(left("int f(long x);\n__device__ int f(int x);\n__global__ void k() { f(1); }\n") ==
-        "__device__ int f(int x);\n__global__ void k() { f(1); }\n");
+  CHECK(left("int f(long x);\n__device__ int f(int x) { return x; }\n__global__ void k() { f(1); }\n") ==
+        "__device__ int f(int x) { return x; }\n__global__ void k() { f(1); }\n");
   // A parameter hides what has its name outside.
   CHECK(left("float x = cos(1); int w; struct S { }; struct Q { }; int n;\n__global__ void k(float* x, const S, int "
              "w[], Q n) "
@@ -149,7 +165,7 @@ TEST_CASE("names that are macros") {
         "#define NAME Program\n" + k);
   CHECK(left("#define NAME Box\nclass NAME { };\n__global__ void k(Box b) { }\n" + main_function) ==
         "#define NAME Box\nclass NAME { };\n__global__ void k(Box b) { }\n");
-  const std::string marked = "__device__ int at(int i);\n__global__ void k() { at(1); }\n";
+  const std::string marked = "__device__ int at(int i) { return i; }\n__global__ void k() { at(1); }\n";
   CHECK(left("struct S {\n#ifdef A\nstd::string a;\n#else\nint b;\n#endif\n};\n" + k + main_function) ==
         "#ifdef A\n#else\n#endif\n" + k);
   CHECK(left("int APP::at(int i) { return table[i]; }\n" + marked + main_function) == marked);
