@@ -27,6 +27,17 @@ std::string from_launch(const Work& work) {
   return fmt::format("guess: from the launch on line {}", work.launch->line);
 }
 
+/// The line on which a loop passes another address than in the round before; 0: none.
+std::size_t changes_address(const Work& work, const LaunchLoop& loop) {
+  for (std::size_t i = 0; i < work.launch->arguments.size(); ++i) {
+    if (i >= work.kernel->arguments.size() || work.kernel->arguments[i].pointers == 0) continue;
+    if (mentions(work.launch->arguments[i], loop.index)) return work.launch->line;
+    for (const Token& each : work.launch->arguments[i])
+      if (const auto found = loop.changed.find(each.text); found != loop.changed.end()) return found->second;
+  }
+  return 0;
+}
+
 void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
   const auto begin = host_text(work, loop.begin), end = host_text(work, loop.end), by = host_text(work, loop.step);
   std::vector<Tokens> uses = work.launch->arguments;
@@ -41,9 +52,11 @@ void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
                        : fmt::format("guess: one round of {}, which does the same {} times", place, shown(loop.end));
     return;
   }
-  if (!work.in_steps) {
+  const std::size_t line = work.in_steps ? changes_address(work, loop) : 0;
+  if (!work.in_steps || line > 0) {
     work.host_expressions->set(loop.index, *begin);
     step.comment = fmt::format("guess: the first round of {}", place);
+    if (line > 0) step.comment += fmt::format("; each has other buffers (line {})", line);
     return;
   }
   work.index = unused_name(work, loop.index, "_", false);
@@ -138,8 +151,6 @@ void take_block(Work& work, DraftStep& step) {
       if (extent.front().is_word()) {
         work.host_names.sizes[extent.front().text] = own->name;
         work.host_expressions->set(extent.front().text, own->name);
-      } else if (number) {
-        work.host_names.threads[*text] = own->name;
       }
       if (number && (own->values == "\"?\"" || !own->compile_time)) {
         own->values = values_text(plausible_values(number, false));
@@ -181,15 +192,30 @@ std::string grid_extent(Work& work, std::size_t i) {
   return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
 }
 
+/// Whether a name of host code remains in it that has a value there, which cannot be read.
+bool is_unread(const Work& work, const std::string& text) {
+  const Tokens words = spec_tokens(text);
+  return std::any_of(words.begin(), words.end(), [&](const Token& each) {
+    return work.host_definitions.contains(each.text) && !is_parameter(work, each.text) &&
+           !base::find_named(work.model.sizes, each.text);
+  });
+}
+
 /// The extents of the launch's grid; false: they cannot be read.
 bool take_grid(Work& work, DraftStep& step) {
   if (!work.launch) return false;
   Texts grid;
   for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->grid.size(), 3); ++i) {
-    auto text = host_text(work, work.launch->grid[i]);
-    if (!text) return false;
-    for (const auto& [number, name] : work.host_names.threads)
-      RE2::GlobalReplace(&*text, fmt::format(R"((ceildiv\([^()]*, |// ){}\b)", number), "\\1" + name);
+    // What limits the kernel's index holds for every block; what is written, for the block that is written beside it.
+    const AxisUse& axis = work.use.axes[i];
+    if (axis.limits.size() == 1 && !axis.tile.empty() && !work.names.words.contains("gridDim"))
+      if (const std::string proved = grid_extent(work, i); proved != "?") {
+        use_sizes_in(work, {proved});
+        grid.push_back(proved);
+        continue;
+      }
+    const auto text = host_text(work, work.launch->grid[i]);
+    if (!text || is_unread(work, *text)) return false;
     grid.push_back(*text);
   }
   for (std::size_t i = 0; i < grid.size(); ++i) {

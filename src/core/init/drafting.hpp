@@ -77,7 +77,6 @@ struct HostNames {
   std::map<std::string, std::string> sizes{};                           ///< a variable's name in the spec
   std::map<std::string, std::string> owners{};                          ///< by name in the spec: what is passed for it
   std::map<std::string, std::pair<std::string, std::size_t>> values{};  ///< of a size, and the line
-  std::map<std::string, std::string> threads{};                         ///< a number, and the parameter it stands for
 };
 
 struct Work {

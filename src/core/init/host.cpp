@@ -130,7 +130,16 @@ std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& f
     if (!RE2::FullMatch(tokens_[i].text, "for|while|do|if|else|switch")) continue;
     const bool has_header = is_at(tokens_, i + 1, "(");
     const std::size_t header = has_header ? closing(tokens_, i + 1) : i;
-    if (header < at && statement_end(tokens_, header + 1) > at) loops.push_back(loop_of(tokens_, i, i + 1));
+    const std::size_t end = statement_end(tokens_, header + 1);
+    if (header >= at || end <= at) continue;
+    LaunchLoop& loop = loops.emplace_back(loop_of(tokens_, i, i + 1));
+    for (std::size_t j = header + 1; j < std::min(end, tokens_.size()); ++j) {
+      if (is_at(tokens_, j + 1, "=") && tokens_[j].is_word())
+        loop.changed.try_emplace(tokens_[j].text, tokens_[j].line);
+      if (tokens_[j].is("swap") && is_at(tokens_, j + 1, "("))
+        for (const Tokens& each : split_arguments(part(tokens_, j + 2, closing(tokens_, j + 1))))
+          loop.changed.try_emplace(pointer_text(each), tokens_[j].line);
+    }
   }
   return loops;
 }
@@ -150,13 +159,21 @@ std::map<std::string, Tokens> HostCode::definitions_at(const Launch& launch) con
     const bool is_typed =
         is_listed || (tokens_[i - 1].is_word() && !RE2::FullMatch(tokens_[i - 1].text, "return|else|new|case"));
     const bool is_member = tokens_[i - 1].is(".") || tokens_[i - 1].is("->");
-    if (is_at(tokens_, next, "=") && !is_member) {
-      found[name] = expression_at(tokens_, next + 1);
+    const bool is_shifted = (is_at(tokens_, next, "<") && is_at(tokens_, next + 1, "<=")) ||
+                            (is_at(tokens_, next, ">") && is_at(tokens_, next + 1, ">="));
+    const bool is_written = tokens_[i - 1].is("&") && (tokens_[i - 2].is("(") || tokens_[i - 2].is(","));
+    if (is_at(tokens_, next, "=") && is_member) {
+      changed.insert(tokens_[i - 2].text);  // grid.x = 4
+    } else if (is_at(tokens_, next, "=")) {
+      // Which of two values it has is not known.
+      if (const auto [made, is_new] = found.try_emplace(name, expression_at(tokens_, next + 1)); !is_new)
+        changed.insert(name);
     } else if (is_typed && (is_at(tokens_, next, "(") || is_at(tokens_, next, "{"))) {
       found[name] = part(tokens_, next, closing(tokens_, next) + 1);  // dim3 grid(x, y)
       found[name].insert(found[name].begin(), is_listed ? Token{Token::Kind::word, "dim3"} : tokens_[i - 1]);
-    } else if (next < tokens_.size() && (RE2::FullMatch(tokens_[next].text, "[-+*/%&|^]=|\\+\\+|--") ||
-                                         tokens_[i - 1].is("++") || tokens_[i - 1].is("--"))) {
+    } else if (is_shifted || is_written ||
+               (next < tokens_.size() && (RE2::FullMatch(tokens_[next].text, "[-+*/%&|^]=|\\+\\+|--") ||
+                                          tokens_[i - 1].is("++") || tokens_[i - 1].is("--")))) {
       changed.insert(name);
     }
   }
@@ -170,7 +187,8 @@ std::optional<FunctionArgument> HostCode::declared(const std::string& name, cons
   const Function& function = functions_[launch.function];
   const std::size_t arguments_end = closing(tokens_, function.begin);
   for (std::size_t i = function.begin + 1; i < launch.at && tokens_[i].begin < before; ++i) {
-    if (!tokens_[i].is(name)) continue;
+    // A type's name in const float* w is no variable.
+    if (!tokens_[i].is(name) || tokens_[i + 1].is_word() || RE2::FullMatch(tokens_[i + 1].text, "[*&<]|::")) continue;
     std::size_t own = i;
     while (RE2::FullMatch(tokens_[own - 1].text, "[*&]|__restrict__")) --own;
     std::size_t from = own;

@@ -16,8 +16,9 @@ struct LaunchLoop {
   std::size_t at = 0, line = 0;  ///< of its first token
   std::string index;             ///< empty: its rounds cannot be counted, or it is a condition
   Tokens begin, end, step;
-  bool closed = false;        ///< i <= end
-  bool is_condition = false;  ///< of if, else or switch
+  bool closed = false;                           ///< i <= end
+  std::map<std::string, std::size_t> changed{};  ///< variables that a round assigns or swaps, and the line
+  bool is_condition = false;                     ///< of if, else or switch
 };
 
 struct Launch {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "xtune/error.hpp"
+
 namespace xtune::init {
 
 namespace {
@@ -138,7 +140,16 @@ class Wrapper {
       return;
     }
     const auto& own = wrapped_.kernel.arguments;
-    if (std::any_of(own.begin(), own.end(), [&](const auto& each) { return each.name == name; })) return;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i].name != name) continue;
+      const bool is_passed = launch_ && i < launch_->arguments.size() && text_of(launch_->arguments[i]) == name;
+      if (is_passed) return;
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("the functor has '{}' of host code (line {}), and the kernel has an argument of that name "
+                      "with another value: rename one",
+                      name, launch_->line));
+    }
     add(*declared, {{Token::Kind::word, name}},
         fmt::format("{}{}{} {}", declared->is_const ? "const " : "", declared->type,
                     std::string(static_cast<std::size_t>(declared->pointers), '*'), name));

@@ -513,6 +513,25 @@ TEST_CASE("a launch shows grid, block, sizes and values, each with its line") {
   CHECK(argument(draft, "by").find("value = 2.5  # guess: from the launch on line 10") != std::string::npos);
 }
 
+TEST_CASE("a grid that is written for one block is not taken for others, nor a name of unknown value") {
+  const std::string transpose =
+      "__global__ void tr(const float* in, float* out, int w, int h) {\n"
+      "  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+      "  if (x < w && y < h) out[x * h + y] = in[y * w + x];\n}\n";
+  CHECK(has(drafted(transpose + "void run(float* a, float* b, int w, int h) {\n  dim3 block(16, 16);\n"
+                                "  tr<<<dim3((w + 15) / 16, (h + 15) / 16), block>>>(a, b, w, h);\n}\n"),
+            "grid = [\"ceildiv(w, THREADS_X)\", \"ceildiv(h, THREADS_Y)\"]"));
+  const std::string rows = "__global__ void rows(float* x) { x[blockIdx.x * 8 + threadIdx.x] = 1; }\n";
+  for (const char* code :
+       {"int g = blocks_of(n); rows<<<g, 64>>>(p);", "int g = 4; if (n > 9) g = 8; rows<<<g, 64>>>(p);",
+        "int g = 4; ask(&g); rows<<<g, 64>>>(p);", "dim3 g(1); g.x = n; rows<<<g, 64>>>(p);",
+        "int g = 64; g >>= 2; rows<<<g, 64>>>(p);"}) {
+    CAPTURE(code);
+    CHECK(has(drafted(rows + "void run(float* p, int n) { " + code + " }\n"),
+              "grid = [\"?\"]  # fill in: blocks; line 2"));
+  }
+}
+
 TEST_CASE("forms of a grid that host code has") {
   const auto grid = [](const std::string& code) {
     const std::string text = drafted("static int up(int a, int b) { return (a + b - 1) / b; }\n" + scale_kernel +
@@ -529,7 +548,7 @@ TEST_CASE("forms of a grid that host code has") {
   CHECK(grid("hipLaunchKernelGGL(scale, dim3(up(n, 64)), dim3(64), 0, 0, p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
   CHECK(grid("float by = 1; void* args[] = {&p, &q, &by, &n};\n"
              "cudaLaunchKernel((void*)scale, dim3(up(n, 64)), dim3(64), args, 0, 0);") == "\"ceildiv(n, THREADS)\"");
-  CHECK(grid("scale<<<std::min(n / 8, 64), 64>>>(p, q, 1, n);") == "\"min(n // 8, 64)\"");
+  CHECK(grid("scale<<<std::min(n / 8, 64), 64>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
   CHECK(grid("scale<<<n / s.rows / s.columns, 64>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");  // by the index
 }
 
@@ -539,6 +558,18 @@ TEST_CASE("what a launch has and cannot be read is a blank, which shows it") {
       "void run(float* x, int n, Sizes s) { k<<<s.rows, s.columns>>>(x, n); }\n");
   CHECK(has(draft, "grid = [\"?\"]  # fill in: blocks; line 2 has s.rows"));
   CHECK(has(draft, "block = [\"?\"]  # fill in: line 2 has s.columns"));
+}
+
+TEST_CASE("a loop that passes other buffers in each round is not drafted as the same launch") {
+  for (const char* code :
+       {"scale<<<1, 64>>>(p, q, 1, n); std::swap(p, q);", "scale<<<1, 64>>>(p, q, 1, n); t = p; p = q; q = t;",
+        "scale<<<1, 64>>>(b[i % 2], b[1 - i % 2], 1, n);", "scale<<<1, 64>>>(p + i, q, 1, n);"}) {
+    CAPTURE(code);
+    const Drafted draft = launched(scale_kernel + "void run(float* p, float* q, float** b, float* t, int n) {\n" +
+                                   "  for (int i = 0; i < 10; ++i) { " + code + " }\n}\n");
+    CHECK_FALSE(has(draft, "repeat"));
+    CHECK(has(draft, "guess: the first round of the loop on line 6; each has other buffers (line 6)"));
+  }
 }
 
 TEST_CASE("launches of host code become steps: buffers by their variables, scratch between, loops") {
