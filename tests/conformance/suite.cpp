@@ -37,8 +37,8 @@ const Exclusion exclusions[] = {
 
 /// The architectures for which each backend, or one of its compilers, must compile without a device.
 const std::map<std::string, std::vector<std::string>> offline_archs = {
-    {"cuda nvrtc", {"sm_80", "sm_90a"}},  {"cuda nvcc", {"sm_90a"}},
-    {"cuda clang", {"sm_90a"}},           {"hip hiprtc", {"gfx90a", "gfx1030"}},
+    {"cuda nvrtc", {"sm_80", "sm_90a"}},
+    {"hip hiprtc", {"gfx90a", "gfx1030"}},
     {"hip clang", {"gfx942", "gfx1100"}},
 };
 
@@ -72,7 +72,8 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
   try {
     one.backend = make_backend(name);
     one.toolchain = open_toolchain(*one.backend, compiler, "");
-    (void)one.toolchain->fingerprint();
+    // Compilers with headers of their own for all of C++ (nvcc) are no subject of xtune's.
+    if (device::takes_programs(name, one.toolchain->fingerprint())) return;
   } catch (const Error& error) {
     MESSAGE("skipped: " << label << ": " << std::string(error.what()));
     return;

@@ -4,21 +4,23 @@
 
 namespace std {
 
+// Constants are enumerators: NVRTC would write static members into every image.
 template <class T>
 struct numeric_limits {
-  static constexpr bool is_specialized = false;
+  enum : bool { is_specialized = false };
 };
 
-#define XTUNE_INTEGER_LIMITS(type, low, high, bits)                            \
-  template <>                                                                  \
-  struct numeric_limits<type> {                                                \
-    static constexpr bool is_specialized = true, is_integer = true;            \
-    static constexpr bool is_signed = (low) < 0, has_infinity = false;         \
-    static constexpr int digits = bits, radix = 2;                             \
-    __host__ __device__ static constexpr type min() { return low; }            \
-    __host__ __device__ static constexpr type lowest() { return low; }         \
-    __host__ __device__ static constexpr type max() { return high; }           \
-  };
+template <class T, T low, T high, int bits>
+struct xtune_integer_limits {
+  enum : bool { is_specialized = true, is_integer = true, is_signed = T(-1) < T(1), has_infinity = false };
+  enum : int { digits = bits, radix = 2 };
+  __host__ __device__ static constexpr T min() { return low; }
+  __host__ __device__ static constexpr T lowest() { return low; }
+  __host__ __device__ static constexpr T max() { return high; }
+};
+#define XTUNE_INTEGER_LIMITS(type, low, high, bits) \
+  template <>                                       \
+  struct numeric_limits<type> : xtune_integer_limits<type, low, high, bits> {};
 XTUNE_INTEGER_LIMITS(bool, false, true, 1)
 XTUNE_INTEGER_LIMITS(char, -128, 127, 7)
 XTUNE_INTEGER_LIMITS(signed char, -128, 127, 7)
@@ -33,13 +35,20 @@ XTUNE_INTEGER_LIMITS(long long, -0x7fffffffffffffffLL - 1, 0x7fffffffffffffffLL,
 XTUNE_INTEGER_LIMITS(unsigned long long, 0, 0xffffffffffffffffULL, 64)
 #undef XTUNE_INTEGER_LIMITS
 
+template <int mantissa>
+struct xtune_float_limits {
+  enum : bool {
+    is_specialized = true,
+    is_integer = false,
+    is_signed = true,
+    has_infinity = true,
+    has_quiet_NaN = true
+  };
+  enum : int { digits = mantissa, radix = 2 };
+};
 #define XTUNE_FLOAT_LIMITS(type, mantissa, least, smallest, largest, step)          \
   template <>                                                                       \
-  struct numeric_limits<type> {                                                     \
-    static constexpr bool is_specialized = true, is_integer = false;                \
-    static constexpr bool is_signed = true, has_infinity = true;                    \
-    static constexpr bool has_quiet_NaN = true;                                     \
-    static constexpr int digits = mantissa, radix = 2;                              \
+  struct numeric_limits<type> : xtune_float_limits<mantissa> {                      \
     __host__ __device__ static constexpr type min() { return smallest; }            \
     __host__ __device__ static constexpr type lowest() { return -(largest); }       \
     __host__ __device__ static constexpr type max() { return largest; }             \

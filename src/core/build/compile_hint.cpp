@@ -82,8 +82,15 @@ const std::vector<Known>& only_of_nvidia() {
   return known;
 }
 
-/// The ways out are those of all backends, since most kernels are compiled for several. Where the compiler knows a
-/// similar name, the name is misspelt.
+/// Whether the compiler's error proposes a name that begins alike, so that the name is a slip.
+bool is_misspelt(std::string_view name, std::string_view line) {
+  constexpr std::size_t alike = 3;
+  constexpr std::string_view words = "did you mean ";
+  const std::size_t at = line.find(words);
+  return at != line.npos && quoted_name(line.substr(at)).substr(0, alike) == name.substr(0, alike);
+}
+
+/// The ways out are those of all backends, since most kernels are compiled for several.
 std::string hint_of(KernelCompiler compiler, std::string_view line) {
   if (const std::string_view name = missing_header(line); !name.empty())
     return fmt::format("no directory that is searched has '{}': add its directory to [kernel] include_dirs", name);
@@ -100,7 +107,7 @@ std::string hint_of(KernelCompiler compiler, std::string_view line) {
     return fmt::format("HIP declares '{}' for other types than CUDA; convert the argument to the type that CUDA names",
                        quoted_name(line.substr(line.find("call to '"))));
   const std::string_view name = missing_function(line);
-  return name.empty() || line.find("did you mean") != line.npos ? "" : has_no(fmt::format("'{}'", name), {});
+  return name.empty() || is_misspelt(name, line) ? "" : has_no(fmt::format("'{}'", name), {});
 }
 
 /// The hint of an error that names what the unit omits: "error: identifier "foo" is undefined", "'foo' was not declared

@@ -2,6 +2,7 @@
 // built.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -254,7 +255,7 @@ TEST_CASE("nvrtc: a parameter may have any name, also one that NVRTC's own heade
     request.source += "extern \"C\" __global__ void other() { undeclared(); }\n";
     CHECK(has(refusal_of(toolchain, request).log, "kernels.cu(4)"));
     request.source.insert(0, "#include \"nowhere.h\"\n");
-    CHECK(has(refusal_of(toolchain, request).log, "kernels.cu(1)"));
+    CHECK(has(refusal_of(toolchain, request).log, "kernels.cu(5)"));
   });
 }
 
@@ -287,7 +288,7 @@ TEST_CASE("nvrtc: headers of the CPU's side are harmless, and where they may app
     CHECK_FALSE(plain.files_read);
     const Artifact other = toolchain.compile(request_for(
         "sm_90", "k", "#include <iostream>\n#include <nowhere/of_the_host.h>\n#include \"cuda_nowhere.h\"\n" + kernel));
-    CHECK(has(other.log, "<nowhere/of_the_host.h>"));
+    CHECK(std::ranges::count(other.unread, "<nowhere/of_the_host.h>") == 1);
     if (other.files_read) CHECK(has(other.files_read->absent.back(), "/nowhere/of_the_host.h"));
   });
 }
