@@ -28,6 +28,7 @@
 #else
 #include <algorithm>
 #endif
+#include <limits>
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>

@@ -143,8 +143,12 @@ Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const run
     result.winner = measurement_of(spec, *best->record, attempts);
     for (const store::Record* tie : best->ties) result.ties.push_back(measurement_of(spec, *tie, attempts));
   }
-  for (const store::Record& record : tuned.records)
+  for (const store::Record& record : tuned.records) {
     result.measurements.push_back(measurement_of(spec, record, attempts));
+    // The finals compile nothing.
+    if (result.winner && result.winner->key == record.key)
+      result.winner->compile_s = std::max(result.winner->compile_s, record.compile_s);
+  }
   result.counts = tuned.counts;
   result.from_store = tuned.from_store;
   result.space_size = tuned.space_size;

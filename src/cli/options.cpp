@@ -115,7 +115,7 @@ void add_backend_option(CLI::App& command, CommonOptions& options, const std::st
 void add_compiler_option(CLI::App& command, CommonOptions& options) {
   std::vector<std::string> words{"auto"};
   for (const device::BackendFacts& facts : device::all_backends())
-    for (std::string& name : device::compilers_of(facts.name)) words.push_back(std::move(name));
+    for (const std::string& name : device::compilers_of(facts.name)) base::add_once(words, name);
   OptionGroup(command, option_group::device)
       .words("--compiler", options.compiler, std::move(words),
              "Choose a compiler of backend cuda or hip; auto takes nvrtc or hiprtc, unless it is missing or does not "

@@ -476,9 +476,9 @@ TEST_CASE("A backend without a device says why and exits with 4, unless there is
 TEST_CASE("--compiler chooses among a backend's compilers, and --arch does without it") {
   const Cli cli;
   const std::string spec = cli.copy_spec();
-  CommandResult result = cli.xtune({"compile", spec, "--compiler", "nvcc"});
+  CommandResult result = cli.xtune({"compile", spec, "--compiler", "gcc"});
   CHECK(result.exit_code == 2);
-  CHECK(has(result.stderr_text, "'nvcc' is not one of auto, hiprtc, clang"));
+  CHECK(has(result.stderr_text, "'gcc' is not one of auto, "));
   result = cli.xtune({"run", spec, "--backend", "host", "--compiler", "clang"});
   CHECK(result.exit_code == 2);
   CHECK(has(result.stderr_text, "compiler 'clang' is not one of backend host"));

@@ -91,8 +91,8 @@ TEST_CASE("show and compile list what each step takes") {
   const CommandResult shown = cli.xtune(words);
   CAPTURE(shown.stderr_text);
   CHECK(has(shown.stdout_text, "compiled:   sum_parts, add_sums<4> for "));
-  CHECK(has(shown.stdout_text, "step 1:     sum_parts\nlaunch:     grid 4 x 4, block 64, 0 bytes"));
-  CHECK(has(shown.stdout_text, "step 2:     add_sums<4>\nlaunch:     grid 4, block 1, 16 bytes"));
+  CHECK(has(shown.stdout_text, "step 2:     sum_parts\nlaunch:     grid 4 x 4, block 64, 0 bytes"));
+  CHECK(has(shown.stdout_text, "step 3:     add_sums<4>\nlaunch:     grid 4, block 1, 16 bytes"));
   std::vector<std::string> as_json = words;
   as_json.insert(as_json.end(), {"--format", "json"});
   const json answer = parsed(cli.xtune(as_json));

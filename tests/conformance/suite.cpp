@@ -72,7 +72,7 @@ void add_targets(const std::string& name, const std::string& compiler, std::vect
   try {
     one.backend = make_backend(name);
     one.toolchain = open_toolchain(*one.backend, compiler, "");
-    // Compilers with headers of their own for all of C++ (nvcc) are no subject of xtune's.
+    // xtune's headers are for compilers that have none of C++'s; nvcc has them all.
     if (device::takes_programs(name, one.toolchain->fingerprint())) return;
   } catch (const Error& error) {
     MESSAGE("skipped: " << label << ": " << std::string(error.what()));

@@ -187,7 +187,7 @@ std::optional<FunctionArgument> HostCode::declared(const std::string& name, cons
   const Function& function = functions_[launch.function];
   const std::size_t arguments_end = closing(tokens_, function.begin);
   for (std::size_t i = function.begin + 1; i < launch.at && tokens_[i].begin < before; ++i) {
-    // A type's name in const float* w is no variable.
+    // const float* w declares no variable `float`.
     if (!tokens_[i].is(name) || tokens_[i + 1].is_word() || RE2::FullMatch(tokens_[i + 1].text, "[*&<]|::")) continue;
     std::size_t own = i;
     while (RE2::FullMatch(tokens_[own - 1].text, "[*&]|__restrict__")) --own;

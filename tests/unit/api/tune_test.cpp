@@ -333,7 +333,7 @@ TEST_CASE("a function is prepared on other threads, once, before it is timed") {
                              settings);
   CHECK(counts == std::map<std::string, int>{{"1", 1}, {"3", 1}, {"4", 1}});
   CHECK(result.best().config == Bindings{{"B", 1}});
-  CHECK(std::ranges::any_of(result.measurements, [](const Measurement& each) { return each.compile_s > 0; }));
+  CHECK(result.best().compile_s > 0);
   CHECK(result.counts.at(Outcome::compile_failed) == 1);
   CHECK(result.measurements.size() == 4);
   for (const Measurement& each : result.measurements)

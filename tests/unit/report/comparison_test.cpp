@@ -92,7 +92,8 @@ TEST_CASE("what was found wrong later is no answer, although it was right once")
   store::Record wrong32 = wrong16;
   wrong32.config = measured(32, 1).config;
   const std::vector<store::Record> before{measured(16, 1), measured(32, 2)};
-  const store::Comparisons one = compared(before, {measured(16, 0.9), measured(32, 2), wrong16});
+  const std::vector<store::Record> after{measured(16, 0.9), measured(32, 2), wrong16};
+  const store::Comparisons one = compared(before, after);
   CHECK(one.cases.at(0).best_after->config == before[1].config);
   CHECK(one.cases.at(0).ratio.change == Change::slower);
   const store::Comparisons lost = compared(before, {measured(16, 0.9), measured(32, 1.8), wrong16, wrong32});

@@ -1,6 +1,7 @@
 // For NVRTC, which cannot read CUB's functions for the CPU's side, in the place of the header with all of CUB: those of
 // threads, warps and blocks.
 #pragma once
+#if __has_include(<cub/block/block_load.cuh>)
 #include <cub/block/block_adjacent_difference.cuh>
 #include <cub/block/block_discontinuity.cuh>
 #include <cub/block/block_exchange.cuh>
@@ -20,3 +21,4 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <cub/warp/warp_scan.cuh>
 #include <cub/warp/warp_store.cuh>
+#endif
