@@ -139,11 +139,9 @@ class Wrapper {
       lines_ += fmt::format("  const {} {} = {};\n", declared->type, name, written(source_, made->second));
       return;
     }
-    const auto& own = wrapped_.kernel.arguments;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (own[i].name != name) continue;
-      const bool is_passed = launch_ && i < launch_->arguments.size() && text_of(launch_->arguments[i]) == name;
-      if (is_passed) return;
+    for (std::size_t i = 0; i < kernel_.arguments.size(); ++i) {
+      if (kernel_.arguments[i].name != name) continue;
+      if (text_of(launch_->arguments[i]) == name) return;
       throw Error(
           ErrorKind::invalid_argument,
           fmt::format("the functor has '{}' of host code (line {}), and the kernel has an argument of that name "

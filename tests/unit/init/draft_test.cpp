@@ -631,6 +631,24 @@ TEST_CASE("a functor needs a wrapper, which makes it as the launch does") {
   CHECK_THROWS_AS(launched(scale_kernel, "w.cu"), Error);
 }
 
+TEST_CASE("a capture with the name of an argument is that argument, or an error") {
+  const std::string kernel =
+      "template <class F> __global__ void apply(F f, float* x, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) x[i] = f(x[i]);\n}\n";
+  const auto wrapped = [&](const std::string& passed) {
+    return launched(kernel +
+                        "void run(float* x, int n, int m) {\n  apply<<<n / 64, 64>>>([=] __device__ (float v) { "
+                        "return v * n; }, x, " +
+                        passed + ");\n}\n",
+                    "w.cu");
+  };
+  CHECK(wrapped("n").draft.wrapper.find("void apply_wrapped(float*x, int n) {") != std::string::npos);
+  CHECK_THROWS_WITH_AS(wrapped("m"),
+                       "the functor has 'n' of host code (line 6), and the kernel has an argument of that name with "
+                       "another value: rename one",
+                       Error);
+}
+
 TEST_CASE("captures of a lambda are arguments of its wrapper") {
   const Drafted draft = launched(
       "template <typename F, int B> __global__ void __launch_bounds__(B) each(int n, const F f) {\n"
