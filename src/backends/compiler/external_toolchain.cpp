@@ -35,18 +35,20 @@ std::string pointers_text(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string wrong_name(const std::vector<std::string>& names, const build::CompileRequest& request,
-                       std::string_view error) {
+void throw_if_wrong_name(const build::CandidateFailure& failure, const build::CompileRequest& request) {
   constexpr std::string_view place = "<name>", label = "error: ";
-  if (!error.starts_with(place)) return {};
+  const std::string_view error = failure.what();
+  if (failure.outcome() != Outcome::compile_failed || !error.starts_with(place)) return;
+  const std::vector<std::string> names = names_of(request);
   std::size_t number = 0;
   std::from_chars(error.data() + place.size() + 1, error.data() + error.size(), number);  // after ":" or "("
-  if (number < 1 || number > names.size()) return {};
+  if (number < 1 || number > names.size()) return;
   const bool is_entry = number + request.variables.size() <= names.size();
   const std::size_t reason = error.find(label);
-  return fmt::format("{} '{}' names no {} of {}: {}", is_entry ? "entry" : "constant", names[number - 1],
-                     is_entry ? "kernel" : "variable", request.source_name,
-                     reason == error.npos ? error : error.substr(reason + label.size()));
+  const std::string wrong = fmt::format("{} '{}' names no {} of {}: {}", is_entry ? "entry" : "constant",
+                                        names[number - 1], is_entry ? "kernel" : "variable", request.source_name,
+                                        reason == error.npos ? error : error.substr(reason + label.size()));
+  throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
 }
 
 void require_named(const system::CommandResult& result, const build::CompileRequest& request,
@@ -54,9 +56,8 @@ void require_named(const system::CommandResult& result, const build::CompileRequ
   try {
     require_compiled(result, "", request, compiler);
   } catch (const build::CandidateFailure& failure) {
-    const std::string wrong = wrong_name(names_of(request), request, failure.what());
-    if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
-    throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
+    throw_if_wrong_name(failure, request);
+    throw;
   }
 }
 

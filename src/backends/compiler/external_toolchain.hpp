@@ -26,10 +26,9 @@ std::string pointers_text(const std::vector<std::string>& names);
 /// The name of a pointer on the device; the first one has number 0.
 std::string pointer_name(std::size_t number);
 
-/// What is wrong with a name, where the compiler's first error is in the text above; empty: it is elsewhere. names: as
-/// above; the request's variables are the last.
-std::string wrong_name(const std::vector<std::string>& names, const build::CompileRequest& request,
-                       std::string_view error);
+/// Throws CandidateFailure(compile_failed) that says which of the request's names is wrong, where the failure's error
+/// is in pointers_text(names_of(request)).
+void throw_if_wrong_name(const build::CandidateFailure& failure, const build::CompileRequest& request);
 
 /// As require_compiled(), for a source with pointers to the request's names.
 void require_named(const system::CommandResult& result, const build::CompileRequest& request,

@@ -161,13 +161,12 @@ class HiprtcToolchain final : public build::Toolchain {
   /// variable (from 6.4 on).
   gpu::CompiledProgram compile_with_names(const build::CompileRequest& request,
                                           const std::vector<std::string>& options) const {
-    const std::vector<std::string> names = compiler::names_of(request);
+    const std::string pointers = compiler::pointers_text(compiler::names_of(request));
     try {
-      return gpu::compile_program(api_, request, source_text(request) + compiler::pointers_text(names), options);
+      return gpu::compile_program(api_, request, source_text(request) + pointers, options);
     } catch (const build::CandidateFailure& failure) {
-      const std::string wrong = compiler::wrong_name(names, request, failure.what());
-      if (failure.outcome() != Outcome::compile_failed || wrong.empty()) throw;
-      throw build::CandidateFailure(Outcome::compile_failed, base::printable(wrong, 600), failure.log());
+      compiler::throw_if_wrong_name(failure, request);
+      throw;
     }
   }
 
