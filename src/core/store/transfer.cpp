@@ -3,6 +3,7 @@
 #include "core/store/transfer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,28 +49,25 @@ bool is_hidden(const std::vector<std::string>& components) {
   return std::any_of(components.begin(), components.end(), [](const std::string& one) { return one.starts_with('.'); });
 }
 
-/// Sorts what a program lists.
-class Lister {
- public:
-  explicit Lister(std::string place) : place_(std::move(place)) { listing_.exists = true; }
+/// Why the path in a store is not copied: xtune never creates such a name. Empty: it may be a store's file, as
+/// records/ARCH/KERNEL/NAME.jsonl, artifacts/XX/KEY.* and sources/KEY.* are.
+std::string foreign_name(const std::string& name) {
+  return is_store_file(base::split(name, '/')) ? "" : "xtune creates no file of this name";
+}
 
-  void add_file(const std::string& name, std::uint64_t bytes) {
-    const std::string why = foreign_name(name);
-    if (why.empty() && !is_hidden(base::split(name, '/')))
-      listing_.files[name] = bytes;
-    else if (!name.ends_with(".damaged"))
-      leave_out(name, why);
-  }
-  void leave_out(const std::string& name, const std::string& why) {
-    if (!is_hidden(base::split(name, '/')))
-      listing_.left_out.push_back(fmt::format("skipped: {}: {}", base::printable(place_ + name), why));
-  }
-  RemoteListing take() { return std::move(listing_); }
+/// place: with a slash at its end.
+void leave_out(RemoteListing& listing, const std::string& place, const std::string& name, const std::string& why) {
+  if (!is_hidden(base::split(name, '/')))
+    listing.left_out.push_back(fmt::format("skipped: {}: {}", base::printable(place + name), why));
+}
 
- private:
-  const std::string place_;  ///< with a slash at its end
-  RemoteListing listing_;
-};
+void add_file(RemoteListing& listing, const std::string& place, const std::string& name, std::uint64_t bytes) {
+  const std::string why = foreign_name(name);
+  if (why.empty() && !is_hidden(base::split(name, '/')))
+    listing.files[name] = bytes;
+  else if (!name.ends_with(".damaged"))
+    leave_out(listing, place, name, why);
+}
 
 constexpr const char* is_a_link = "it is a link, which is not followed";
 
@@ -100,24 +98,6 @@ system::CommandResult run(const std::vector<std::string>& argv) {
                           last_lines(result.stderr_text)));
 }
 
-void run_or_fail(const std::vector<std::string>& argv, const std::string& place) {
-  if (const system::CommandResult result = run(argv); !result.ok()) fail(argv.front(), place, result);
-}
-
-/// The names in a file, one on a line, for options such as --files-from.
-class NameList {
- public:
-  explicit NameList(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text.append(name).append("\n");
-    system::write_output_file(path(), text);
-  }
-  std::string path() const { return (folder_.path() / "files").string(); }
-
- private:
-  system::TemporaryDirectory folder_;
-};
-
 /// The number up to the end of the text, or to a space.
 std::optional<std::uint64_t> number_at(std::string_view text) {
   std::uint64_t number = 0;
@@ -128,41 +108,12 @@ std::optional<std::uint64_t> number_at(std::string_view text) {
 
 std::string with_slash(const std::string& place) { return place.ends_with('/') ? place : place + "/"; }
 
-/// Copies by a list of names.
-class CopyProgram : public Remote {
- public:
-  explicit CopyProgram(std::string place) : place_(std::move(place)) {}
-
-  void send(const fs::path& root, const std::vector<std::string>& files) override {
-    copy(with_slash(root.string()), place_, files, {"--ignore-existing"});
-  }
-  void fetch(const fs::path& root, const std::vector<std::string>& files) override {
-    copy(place_, with_slash(root.string()), files, {});
-  }
-
- protected:
-  /// names: the file that lists them.
-  virtual std::vector<std::string> command(const std::string& names) const = 0;
-  const std::string place_;
-
- private:
-  void copy(const std::string& from, const std::string& to, const std::vector<std::string>& files,
-            const std::vector<std::string>& more) const {
-    if (files.empty()) return;
-    const NameList names(files);
-    std::vector<std::string> argv = command(names.path());
-    argv.insert(argv.end(), more.begin(), more.end());
-    argv.insert(argv.end(), {"--", from, to});
-    run_or_fail(argv, place_);
-  }
-};
-
 /// With --protect-args, so that the shell of the other machine does not expand the path.
-class Rsync final : public CopyProgram {
+class Rsync final : public Remote {
  public:
-  explicit Rsync(const std::string& place) : CopyProgram(with_slash(place)) {}
+  explicit Rsync(const std::string& place) : Remote(with_slash(place)) {}
 
-  RemoteListing list() override {
+  RemoteListing list() const override {
     std::vector<std::string> argv{"rsync",       "--protect-args",      "--recursive",
                                   "--list-only", "--no-human-readable", "--exclude=.*"};
     for (const char* part : store_parts)  // itself, if it is a link
@@ -174,14 +125,14 @@ class Rsync final : public CopyProgram {
         result.stderr_text.find("No such file or directory") != std::string::npos)
       return {};
     if (!result.ok()) fail("rsync", place_, result);
-    Lister lister(place_);
-    for (const std::string_view line : base::split_lines(result.stdout_text)) add_line(line, lister);
-    return lister.take();
+    RemoteListing listing{true, {}, {}};
+    for (const std::string_view line : base::split_lines(result.stdout_text)) add_line(line, listing);
+    return listing;
   }
 
  private:
   // "-rw-r--r--         12345 2026/11/24 16:00:00 records/sm_90/gemm/a.jsonl"
-  static void add_line(std::string_view line, Lister& lister) {
+  void add_line(std::string_view line, RemoteListing& listing) const {
     constexpr int fields_before_name = 4;
     std::size_t at = 0, size = 0;
     for (int field = 0; field < fields_before_name; ++field) {
@@ -196,9 +147,9 @@ class Rsync final : public CopyProgram {
     constexpr std::size_t mode_width = 10;
     const bool is_listed = line.find_first_not_of("-rwxsStTdlpbc") == mode_width && bytes;
     if (!is_listed || line.front() == 'd') return;
-    if (line.front() == 'l') return lister.leave_out(name, is_a_link);
-    if (line.front() == '-') return lister.add_file(name, *bytes);
-    lister.leave_out(name, "it is not a regular file");
+    if (line.front() == 'l') return leave_out(listing, place_, name, is_a_link);
+    if (line.front() == '-') return add_file(listing, place_, name, *bytes);
+    leave_out(listing, place_, name, "it is not a regular file");
   }
 
   // rsync writes to a hidden temporary file and renames it.
@@ -212,11 +163,11 @@ class Rsync final : public CopyProgram {
   }
 };
 
-class Rclone final : public CopyProgram {
+class Rclone final : public Remote {
  public:
-  using CopyProgram::CopyProgram;
+  explicit Rclone(const std::string& place) : Remote(place) {}
 
-  RemoteListing list() override {
+  RemoteListing list() const override {
     std::vector<std::string> argv{"rclone", "lsf", "--recursive", "--files-only", "--format=sp", "--separator= "};
     for (const char* part : store_parts) argv.push_back(fmt::format("--filter=+ /{}/**", part));
     argv.insert(argv.end(), {"--filter=- *", "--", place_});
@@ -224,17 +175,20 @@ class Rclone final : public CopyProgram {
     constexpr int directory_not_found = 3;
     if (result.exit_code == directory_not_found) return {};
     if (!result.ok()) fail("rclone", place_, result);
-    Lister lister(with_slash(place_));
+    RemoteListing listing{true, {}, {}};
+    const std::string place = with_slash(place_);
     for (const std::string_view line : base::split_lines(result.stdout_text))
-      if (const auto bytes = number_at(line)) lister.add_file(std::string(line.substr(line.find(' ') + 1)), *bytes);
+      if (const auto bytes = number_at(line))
+        add_file(listing, place, std::string(line.substr(line.find(' ') + 1)), *bytes);
     // "2026/11/24 16:00:00 NOTICE: records/sm_90: Can't follow symlink without -L/--copy-links"
     constexpr std::string_view notice = " NOTICE: ", link = ": Can't follow symlink";
     for (const std::string_view line : base::split_lines(result.stderr_text)) {
       const std::size_t before = line.find(notice), after = line.rfind(link);
       if (before == std::string::npos || after == std::string::npos || after < before + notice.size()) continue;
-      lister.leave_out(std::string(line.substr(before + notice.size(), after - before - notice.size())), is_a_link);
+      leave_out(listing, place, std::string(line.substr(before + notice.size(), after - before - notice.size())),
+                is_a_link);
     }
-    return lister.take();
+    return listing;
   }
 
  private:
@@ -262,8 +216,24 @@ bool is_rclone_remote(const std::string& place) {
 
 }  // namespace
 
-std::string foreign_name(const std::string& name) {
-  return is_store_file(base::split(name, '/')) ? "" : "xtune creates no file of this name";
+void Remote::send(const fs::path& root, const std::vector<std::string>& files) const {
+  copy(with_slash(root.string()), place_, files, {"--ignore-existing"});
+}
+
+void Remote::fetch(const fs::path& root, const std::vector<std::string>& files) const {
+  copy(place_, with_slash(root.string()), files, {});
+}
+
+void Remote::copy(const std::string& from, const std::string& to, const std::vector<std::string>& files,
+                  const std::vector<std::string>& more) const {
+  if (files.empty()) return;
+  const system::TemporaryDirectory folder;
+  const fs::path names = folder.path() / "files";
+  system::write_output_file(names, fmt::format("{}\n", fmt::join(files, "\n")));
+  std::vector<std::string> argv = command(names.string());
+  argv.insert(argv.end(), more.begin(), more.end());
+  argv.insert(argv.end(), {"--", from, to});
+  if (const system::CommandResult result = run(argv); !result.ok()) fail(argv.front(), place_, result);
 }
 
 std::unique_ptr<Remote> open_remote(const std::string& place, Via via) {
@@ -406,7 +376,7 @@ bool is_metadata(const std::string& name) { return name.starts_with("artifacts/"
 
 class Push {
  public:
-  Push(const fs::path& store, Remote& remote) : store_(store), remote_(remote) {}
+  Push(const fs::path& store, const Remote& remote) : store_(store), remote_(remote) {}
 
   TransferReport run(bool dry_run) {
     there_ = remote_.list().files;
@@ -486,7 +456,7 @@ class Push {
   }
 
   const fs::path store_;
-  Remote& remote_;
+  const Remote& remote_;
   FileSizes there_, sent_;
   std::vector<std::string> images_, metadata_, records_, staged_;  ///< staged: in the temporary directory
   system::TemporaryDirectory staging_;
@@ -495,7 +465,7 @@ class Push {
 
 class Pull {
  public:
-  Pull(const fs::path& store, const std::string& place, Remote& remote)
+  Pull(const fs::path& store, const std::string& place, const Remote& remote)
       : store_(store),
         place_(place),
         remote_(remote),
@@ -609,7 +579,7 @@ class Pull {
 
   const fs::path store_;
   const std::string place_;
-  Remote& remote_;
+  const Remote& remote_;
   const fs::path staging_;
   std::vector<std::string> left_out_;  ///< files there that are not fetched
   LocalFiles here_;
@@ -620,12 +590,12 @@ class Pull {
 
 }  // namespace
 
-TransferReport push_store(const fs::path& store, Remote& remote, bool dry_run) {
+TransferReport push_store(const fs::path& store, const Remote& remote, bool dry_run) {
   require_store(store);
   return Push(store, remote).run(dry_run);
 }
 
-TransferReport pull_store(const fs::path& store, const std::string& place, Remote& remote, bool dry_run) {
+TransferReport pull_store(const fs::path& store, const std::string& place, const Remote& remote, bool dry_run) {
   return Pull(store, place, remote).run(dry_run);
 }
 

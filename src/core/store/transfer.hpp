@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/store/bundle.hpp"
@@ -28,21 +29,27 @@ struct RemoteListing {
   std::vector<std::string> left_out;
 };
 
-/// Why the path in a store is not copied: xtune never creates such a name. Empty: it may be a store's file, as
-/// records/ARCH/KERNEL/NAME.jsonl, artifacts/XX/KEY.* and sources/KEY.* are.
-std::string foreign_name(const std::string& name);
-
 /// All members run the program to its end, in the caller's process group, so that it can ask for a password and Ctrl-C
 /// reaches it. They throw Error(io) with the end of the program's messages if it fails.
 class Remote {
  public:
   virtual ~Remote() = default;
-  virtual RemoteListing list() = 0;
+  virtual RemoteListing list() const = 0;
   /// Copies these files of a directory to the same paths there. Files that exist there are not replaced, nothing is
   /// removed there, and a file appears under its name when it is whole, as far as the place allows that.
-  virtual void send(const std::filesystem::path& root, const std::vector<std::string>& files) = 0;
+  void send(const std::filesystem::path& root, const std::vector<std::string>& files) const;
   /// Copies these files from there to the same paths in a directory of this machine; continues after an interruption.
-  virtual void fetch(const std::filesystem::path& root, const std::vector<std::string>& files) = 0;
+  void fetch(const std::filesystem::path& root, const std::vector<std::string>& files) const;
+
+ protected:
+  explicit Remote(std::string place) : place_(std::move(place)) {}
+  /// That copies the files whose names are the lines of the file `names`.
+  virtual std::vector<std::string> command(const std::string& names) const = 0;
+  const std::string place_;
+
+ private:
+  void copy(const std::string& from, const std::string& to, const std::vector<std::string>& files,
+            const std::vector<std::string>& more) const;
 };
 
 /// place: "host:path", a local directory, or "remote:path" of rclone. automatic: rclone if `rclone listremotes` has a
@@ -63,13 +70,14 @@ struct TransferReport {
 /// NAME.FROM-TO.jsonl, with the positions of the lines in the whole file. A line that is still being written is not
 /// copied. Files behind links are skipped with a warning. Throws the errors of require_store and Remote; Error(io) if
 /// a copied file is not there afterwards.
-TransferReport push_store(const std::filesystem::path& store, Remote& remote, bool dry_run);
+TransferReport push_store(const std::filesystem::path& store, const Remote& remote, bool dry_run);
 
 /// The inverse: fetches the files that `store` lacks into a directory of the store, checks all records and artifacts as
 /// merge_store does, and adds those that are sound. Record files keep their names, so that they are not fetched again.
 /// The report names files as they are called at the remote.
 /// place: the name of the remote, by which an interrupted pull is continued. Throws Error(invalid_argument) if there is
 /// no store at the remote, and the errors of Remote and merge_store.
-TransferReport pull_store(const std::filesystem::path& store, const std::string& place, Remote& remote, bool dry_run);
+TransferReport pull_store(const std::filesystem::path& store, const std::string& place, const Remote& remote,
+                          bool dry_run);
 
 }  // namespace xtune::store
