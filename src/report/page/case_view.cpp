@@ -118,6 +118,9 @@ CaseView::CaseView(const ReportCase& case_, int number_, int heading_level, Case
   choose_drawn();
   find_varied();
   weigh();
+  for (const auto& one : importance.parameters) order.push_back(one.parameter);
+  for (std::size_t i = 0; i < varied.size(); ++i)
+    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
 }
 
 void CaseView::add_events() {

@@ -120,6 +120,7 @@ struct CaseView {
   std::vector<std::size_t> drawn;        ///< indices into events, including the extremes
   std::vector<space::Parameter> varied;  ///< parameters with the values that occur; at least two each
   search::Importance importance;         ///< its parameter numbers are those of `varied`
+  std::vector<std::size_t> order;        ///< numbers of all varied parameters, the most important first
   /// The index of a varied parameter's value in its values; nullopt: another value.
   std::optional<std::size_t> level(const store::Record& record, std::size_t parameter) const;
   std::size_t ok_events() const;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -126,31 +127,23 @@ std::string few_of(std::vector<std::string> texts) {
 }
 
 /// "1980 MHz", "1950 to 1980 MHz"; empty if none is known.
-std::string range_of(const std::vector<double>& values, const char* unit) {
-  if (values.empty()) return "";
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  if (*high - *low < 0.5) return fmt::format("{:.0f} {}", *low, unit);
-  return fmt::format("{:.0f} to {:.0f} {}", *low, *high, unit);
+std::string range_of(const ReportCase& one, double measure::Telemetry::*member, const char* unit) {
+  double low = HUGE_VAL, high = 0;
+  for (const store::Record& record : *one.records)
+    if (const double value = record.telemetry.*member; value > 0)
+      low = std::min(low, value), high = std::max(high, value);
+  if (high == 0) return "";
+  if (high - low < 0.5) return fmt::format("{:.0f} {}", low, unit);
+  return fmt::format("{:.0f} to {:.0f} {}", low, high, unit);
 }
-
-struct TelemetryRanges {
-  std::vector<double> clocks, temperatures, powers;
-  void add(const measure::Telemetry& one) {
-    if (one.clock_mhz > 0) clocks.push_back(one.clock_mhz);
-    if (one.temperature_c > 0) temperatures.push_back(one.temperature_c);
-    if (one.power_w > 0) powers.push_back(one.power_w);
-  }
-};
 
 std::string device_facts_list(const ReportCase& one, const std::string& name) {
   std::vector<std::string> compilers, drivers, hosts;
-  TelemetryRanges telemetry;
   std::set<std::string> attempts;
   for (const store::Record& record : *one.records) {
     base::add_once(compilers, record.toolchain);
     base::add_once(drivers, record.device.driver);
     base::add_once(hosts, record.host);
-    telemetry.add(record.telemetry);
     attempts.insert(record.attempt);
   }
   std::string when;
@@ -165,9 +158,9 @@ std::string device_facts_list(const ReportCase& one, const std::string& name) {
        {"driver", few_of(drivers)},
        {"compute units", device.compute_units ? std::to_string(device.compute_units) : ""},
        {"memory", device.memory_bytes ? base::human_bytes(static_cast<std::uint64_t>(device.memory_bytes)) : ""},
-       {"clocks while measuring", range_of(telemetry.clocks, "MHz")},
-       {"temperature", range_of(telemetry.temperatures, "\u00b0C")},
-       {"power", range_of(telemetry.powers, "W")},
+       {"clocks while measuring", range_of(one, &measure::Telemetry::clock_mhz, "MHz")},
+       {"temperature", range_of(one, &measure::Telemetry::temperature_c, "\u00b0C")},
+       {"power", range_of(one, &measure::Telemetry::power_w, "W")},
        {"compiler", few_of(compilers)},
        {"host", few_of(hosts)},
        {"measured", when}});

@@ -106,15 +106,6 @@ std::vector<Quantity> present(const CaseView& view, std::vector<Quantity> list) 
   return list;
 }
 
-/// The order of parameters, the most important first.
-Json importance_order(const CaseView& view) {
-  std::vector<std::size_t> order;
-  for (const auto& one : view.importance.parameters) order.push_back(one.parameter);
-  for (std::size_t i = 0; i < view.varied.size(); ++i)
-    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
-  return order;
-}
-
 }  // namespace
 
 std::string explore_section(const CaseView& view) {
@@ -137,7 +128,7 @@ std::string rows_script(const CaseView& view) {
     json["q"].push_back(base::one_line(quantity.name));
   }
   json["up"] = view.merit.maximize();
-  json["i"] = importance_order(view);
+  json["i"] = view.order;
   Words messages, outcomes, attempts;
   Json runs = Json::array();
   for (const std::size_t place : view.drawn) {

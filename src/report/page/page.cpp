@@ -69,22 +69,11 @@ std::string header_of(const ReportData& data) {
   return fmt::format("<header><h1>{}</h1><p>{}</p></header>\n", plot::escaped(title_of(data)), plot::escaped(about));
 }
 
-/// The attribute by which the script knows that a run serves the page.
-const char* live_attribute(ReportData::Live live) {
-  constexpr const char* attributes[] = {"", " data-live=\"running\"", " data-live=\"ended\""};
-  return attributes[static_cast<std::size_t>(live)];
-}
-
-const char* live_note(ReportData::Live live) {
-  constexpr const char* notes[] = {"", "The run goes on; this page follows it.", "The run has ended."};
-  return notes[static_cast<std::size_t>(live)];
-}
-
 }  // namespace
 
 std::string report_page(const ReportData& data) {
   const std::string script = std::string(explore_js) + std::string(page_js);
-  const bool live = data.live != ReportData::Live::no;
+  const bool live = data.live != ReportData::Live::no, running = data.live == ReportData::Live::running;
   const std::size_t whole = std::min(most_whole_cases, data.cases.size());
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"{}>\n<head>\n<meta charset=\"utf-8\">\n"
@@ -93,9 +82,10 @@ std::string report_page(const ReportData& data) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{} - xtune report</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<main>\n",
-      live_attribute(data.live), source_hash(page_css), source_hash(script), live ? "connect-src 'self'; " : "",
-      plot::escaped(title_of(data)), page_css);
-  if (live) text += paragraph(live_note(data.live), "live");
+      // The script follows a run that serves the page.
+      live ? fmt::format(" data-live=\"{}\"", running ? "running" : "ended") : "", source_hash(page_css),
+      source_hash(script), live ? "connect-src 'self'; " : "", plot::escaped(title_of(data)), page_css);
+  if (live) text += paragraph(running ? "The run goes on; this page follows it." : "The run has ended.", "live");
   text += header_of(data) + cases_section(data, whole);
   const CaseLimits limits{all_drawn / std::max<std::size_t>(1, whole), all_listed / std::max<std::size_t>(1, whole)};
   for (std::size_t i = 0; i < whole; ++i)

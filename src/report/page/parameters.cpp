@@ -175,14 +175,10 @@ std::string parameters_section(const CaseView& view) {
   } else {
     text += paragraph("Too few configurations were measured in full to tell how important each parameter is.", "note");
   }
-  std::vector<std::size_t> order;
-  for (const auto& one : view.importance.parameters) order.push_back(one.parameter);
-  for (std::size_t i = 0; i < view.varied.size(); ++i)
-    if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
   std::vector<std::vector<ValueGroup>> groups;
   std::vector<double> drawn;
-  for (std::size_t i = 0; i < order.size() && i < most_parameters; ++i) {
-    groups.push_back(groups_of(view, order[i]));
+  for (std::size_t i = 0; i < view.order.size() && i < most_parameters; ++i) {
+    groups.push_back(groups_of(view, view.order[i]));
     for (const ValueGroup& group : groups.back())
       for (const double part : {0.0, 0.25, 0.75, 1.0})
         if (!group.merits.empty() && (part != (view.merit.maximize() ? 0.0 : 1.0)))
@@ -191,7 +187,7 @@ std::string parameters_section(const CaseView& view) {
   const plot::PlotScale scale = plot::PlotScale::fitting(drawn);
   text += fmt::format("<h{0}>{1}</h{0}>\n<div class=\"multiples\">\n", view.heading + 1,
                       plot::escaped("By value: " + view.merit.axis()));
-  for (std::size_t i = 0; i < groups.size(); ++i) text += values_figure(view, order[i], groups[i], scale);
+  for (std::size_t i = 0; i < groups.size(); ++i) text += values_figure(view, view.order[i], groups[i], scale);
   text += "</div>\n" + paragraph("Box: quartiles; bar: median; dot: the best with that value.", "note");
   return text;
 }

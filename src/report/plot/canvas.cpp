@@ -212,6 +212,19 @@ std::string tip_element(const std::string& tip) {
   return tip.empty() ? "" : fmt::format("<title>{}</title>", escaped(tip));
 }
 
+std::string rect(const char* style, double x, double y, double width, double height, const std::string& inside = {}) {
+  const std::string end = inside.empty() ? "/>" : ">" + inside + "</rect>";
+  return fmt::format("<rect{} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}",
+                     style ? fmt::format(" class=\"{}\"", style) : "", coordinate(x), coordinate(y), coordinate(width),
+                     coordinate(height), end);
+}
+
+/// label: whether it is that of an axis or a band.
+std::string text_at(double x, double y, const char* anchor, const std::string& text, bool label = false) {
+  return fmt::format("<text{} x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>", label ? " class=\"al\"" : "",
+                     coordinate(x), coordinate(y), anchor, escaped(text));
+}
+
 }  // namespace
 
 Canvas::Canvas(PlotText text, PlotAxis x, PlotAxis y, PlotSize size)
@@ -249,32 +262,25 @@ void Canvas::draw_axes() {
     const double at = top(tick.value);
     if (y_.scale.kind() != ScaleKind::categories)
       grid += fmt::format("M{} {}H{}", coordinate(left_), coordinate(at), coordinate(right_));
-    words += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", coordinate(left_ - 7),
-                         coordinate(at + 4), escaped(tick.label));
+    words += text_at(left_ - 7, at + 4, "end", tick.label);
   }
   for (const Tick& tick : x_ticks_) {
     const double at = left(tick.value);
     if (x_.scale.kind() != ScaleKind::categories) grid += fmt::format("M{} {}v4", coordinate(at), coordinate(bottom_));
-    words += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", coordinate(at),
-                         coordinate(bottom_ + 16), escaped(tick.label));
+    words += text_at(at, bottom_ + 16, "middle", tick.label);
   }
   const std::string base = fmt::format("M{} {}H{}", coordinate(left_), coordinate(bottom_), coordinate(right_));
-  if (!x_.label.empty())
-    words += fmt::format("<text class=\"al\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>", coordinate(right_),
-                         coordinate(size_.height - 6), escaped(x_.label));
+  if (!x_.label.empty()) words += text_at(right_, size_.height - 6, "end", x_.label, true);
   if (!y_.label.empty()) words += fmt::format("<text class=\"al\" x=\"2\" y=\"13\">{}</text>", escaped(y_.label));
   marks_ += fmt::format("<path class=\"grid\" d=\"{}\"/><path class=\"axis\" d=\"{}\"/>{}", grid, base, words);
 }
 
 void Canvas::band(double from, double to, const std::string& label) {
   const double begin = left(from), end = std::max(left(to), left(from) + 1);
-  marks_ += fmt::format("<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", coordinate(begin),
-                        coordinate(top_), coordinate(end - begin), coordinate(bottom_ - top_));
+  marks_ += rect("band", begin, top_, end - begin, bottom_ - top_);
   if (label.empty()) return;
   const bool inside = end - begin > width_of(label) + 8;
-  marks_ += fmt::format("<text class=\"al\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>",
-                        coordinate(inside ? begin + 4 : begin - 4), coordinate(top_ + 12), inside ? "start" : "end",
-                        escaped(label));
+  marks_ += text_at(inside ? begin + 4 : begin - 4, top_ + 12, inside ? "start" : "end", label, true);
 }
 
 void Canvas::dots(std::span<const PlotPoint> points, const char* style, std::size_t limit) {
@@ -316,29 +322,23 @@ void Canvas::line(std::span<const PlotPoint> points, const char* style) {
 void Canvas::box(double x0, double y0, double x1, double y1, const char* style, const std::string& tip) {
   const double begin = left(std::min(x0, x1)), end = left(std::max(x0, x1));
   const double upper = top(std::max(y0, y1)), lower = top(std::min(y0, y1));
-  marks_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>", style,
-                        coordinate(begin), coordinate(upper), coordinate(std::max(0.8, end - begin)),
-                        coordinate(std::max(0.8, lower - upper)), tip_element(tip));
+  marks_ += rect(style, begin, upper, std::max(0.8, end - begin), std::max(0.8, lower - upper), tip_element(tip));
 }
 
 void Canvas::cell(std::size_t x, std::size_t y, const char* style, const std::string& tip, const std::string& word) {
   const double width = (right_ - left_) / x_.scale.high(), height = (bottom_ - top_) / y_.scale.high();
   const double middle = left(static_cast<double>(x)), centre = top(static_cast<double>(y));
-  marks_ += fmt::format("<g class=\"{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>", style,
-                        coordinate(middle - width / 2 + 0.5), coordinate(centre - height / 2 + 0.5),
-                        coordinate(std::max(0.5, width - 1)), coordinate(std::max(0.5, height - 1)), tip_element(tip));
-  if (!word.empty() && width > width_of(word) + 2 && height > 13)
-    marks_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", coordinate(middle),
-                          coordinate(centre + 4), escaped(word));
+  marks_ += fmt::format("<g class=\"{}\">", style) + rect(nullptr, middle - width / 2 + 0.5, centre - height / 2 + 0.5,
+                                                          std::max(0.5, width - 1), std::max(0.5, height - 1),
+                                                          tip_element(tip));
+  if (!word.empty() && width > width_of(word) + 2 && height > 13) marks_ += text_at(middle, centre + 4, "middle", word);
   marks_ += "</g>";
 }
 
 void Canvas::bar(std::size_t y, double to, const char* style, const std::string& tip) {
   const double height = std::min(16.0, (bottom_ - top_) / y_.scale.high() * 0.7);
   const double centre = top(static_cast<double>(y));
-  marks_ += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>", style,
-                        coordinate(left_), coordinate(centre - height / 2), coordinate(std::max(1.0, left(to) - left_)),
-                        coordinate(height), tip_element(tip));
+  marks_ += rect(style, left_, centre - height / 2, std::max(1.0, left(to) - left_), height, tip_element(tip));
 }
 
 void Canvas::whisker(std::size_t y, double low, double high, const char* style) {
@@ -361,8 +361,7 @@ void Canvas::spans(std::span<const PlotSpan> spans, const char* style) {
 
 void Canvas::word(double x, double y, const std::string& text, const char* anchor) {
   const double away = anchor[0] == 's' ? 7 : anchor[0] == 'e' ? -7 : 0;
-  marks_ += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>", coordinate(left(x) + away),
-                        coordinate(top(y) + 4), anchor, escaped(text));
+  marks_ += text_at(left(x) + away, top(y) + 4, anchor, text);
 }
 
 std::string Canvas::svg() const {
