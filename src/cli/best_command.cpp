@@ -99,7 +99,7 @@ class AcrossAnswer {
       records_.clear();
       for (std::size_t i = 0; i < fits.size(); ++i) {
         records_.push_back(answering(stored, spec.cases[i], target.device, fits[i]->rules(), worst));
-        cases.push_back({spec.cases[i], target.device, report::pointers_to(records_.back())});
+        cases.push_back({spec.cases[i], target.device, store::RecordPointers(records_.back())});
       }
       choice_ = store::choose_across(store::Objective(spec), spec.objective.across, cases);
       if (choice_) break;
@@ -140,7 +140,7 @@ store::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, 
   store::TopValues top;
   for (const store::KeyFit worst : {store::KeyFit::holds, store::KeyFit::stale, store::KeyFit::differs}) {
     const auto records = answering(stored.view(), problem, target.device, fit.rules(), worst);
-    top = store::top_values(spec.parameters, report::pointers_to(records), criterion, share);
+    top = store::top_values(spec.parameters, store::RecordPointers(records), criterion, share);
     if (top.best > 0) break;
   }
   return top;

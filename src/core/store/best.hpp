@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -206,10 +205,10 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const Rules& 
 template <class Access, class Item, class Rules>
 class Scale {
  public:
-  /// current: one item for each key, in any order. finals: of these, by settle_finals. rules must outlive it.
+  /// current: one item for each key, in any order. finals: of these, by settle_finals.
   Scale(const std::vector<Item>& items, const std::vector<Item>& current, Item best,
         const std::vector<Settled<Item>>& finals, const Rules& rules)
-      : rules_(&rules), best_(best) {
+      : rules_(rules), best_(best) {
     for (const Item item : current)
       if (rules.decided(item)) searched_.emplace(Access::facts(item).key, item);
     for (const Settled<Item>& settled : finals) add_finals(settled);
@@ -250,10 +249,10 @@ class Scale {
   }
   /// The item's time on the scale; as measured if nothing relates it to the best one.
   double time(Item item) const {
-    if (item == best_) return rules_->time(item);
+    if (item == best_) return rules_.time(item);
     const Finalist* const finalist = finalist_of(item);
     if (!finalist) return time_by_anchor(item);
-    return finalist->ratio.value * (finalist->other == best_ ? rules_->time(best_) : time_by_anchor(finalist->other));
+    return finalist->ratio.value * (finalist->other == best_ ? rules_.time(best_) : time_by_anchor(finalist->other));
   }
 
  private:
@@ -298,11 +297,11 @@ class Scale {
     const Item beside = beside_anchor(item);
     const Item* const by = anchor(beside);
     // By their medians: an outlier in a mean says nothing about the device's speed.
-    return by ? rules_->time(beside) * (Access::facts(best_).median_ms / Access::facts(*by).median_ms)
-              : rules_->time(item);
+    return by ? rules_.time(beside) * (Access::facts(best_).median_ms / Access::facts(*by).median_ms)
+              : rules_.time(item);
   }
 
-  const Rules* rules_;
+  Rules rules_;
   Item best_;
   std::unordered_map<std::string_view, Finalist> finalists_;  ///< by key
   std::vector<Item> anchors_;
@@ -373,8 +372,7 @@ Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const 
   return ranking;
 }
 
-// Access to a whole record for rankings (ranking.hpp).
-
+/// Access to a whole record for rankings.
 struct RecordAccess {
   static RankFacts facts(const Record* record) {
     return {record->key,   record->finals,       record->attempt,       record->outcome, !record->tainted.empty(),
@@ -406,6 +404,27 @@ struct Criterion {
   std::string finals_by() const;
   /// Whether the record is from finals with this criterion.
   bool decided_by(const Record& record) const;
+};
+
+/// The rules of rank_records for whole records.
+struct RecordRules {
+  Criterion criterion;
+
+  double time(const Record* record) const;
+  double score(const Record* record, double time_ms) const;
+  bool decided(const Record* record) const { return criterion.decided_by(*record); }
+  Settled<const Record*> settled(const std::vector<const Record*>& met) const;
+};
+
+/// Records that outlive what is made of them.
+struct RecordPointers : std::vector<const Record*> {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  RecordPointers(std::vector<const Record*> records) : vector(std::move(records)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  RecordPointers(const std::vector<Record>& records) {
+    for (const Record& record : records) push_back(&record);
+  }
+  RecordPointers(std::vector<Record>&&) = delete;
 };
 
 // Finals as records: the candidates for finals, and the results of finals that were held.
@@ -444,7 +463,7 @@ class FinalsResult {
   bool decided() const noexcept { return decided_; }
   std::size_t rounds() const noexcept { return rounds_; }
   /// Each of order() with its time compared with that of the first one, round by round.
-  std::vector<std::pair<const Record*, FinalsRatio>> ratios() const;
+  Settled<const Record*> ratios() const;
   /// measure::finals_drift of the times.
   double drift() const;
 
@@ -473,24 +492,19 @@ struct Ratio {
 /// The records of one problem on one kind of device, compared. Points into the records, which must outlive it.
 class Standings {
  public:
-  explicit Standings(const std::vector<const Record*>& records, const Criterion& criterion = {});
-  explicit Standings(const std::vector<Record>& records, const Criterion& criterion = {});
-  explicit Standings(std::vector<Record>&& records, const Criterion& criterion = {}) = delete;
-  Standings(Standings&&) noexcept;
-  Standings& operator=(Standings&&) noexcept;
-  ~Standings();
+  explicit Standings(const RecordPointers& records, const Criterion& criterion = {});
 
   /// The ok records: the best, then by the criterion on its scale, clean ones before tainted ones; equal ones by the
   /// configuration's text, so that the same records give the same order. Duplicates of a measurement key count once
   /// (the newest; never pruned ones). The best is the winner of finals that decide by this criterion, unless something
   /// that was measured later is better.
-  const std::vector<const Record*>& order() const noexcept;
+  const std::vector<const Record*>& order() const noexcept { return ranking_.order; }
   bool empty() const noexcept { return order().empty(); }
   const Record& best() const { return *order().front(); }
   /// Whether they are ranked only by their times.
-  bool by_time() const noexcept;
+  bool by_time() const noexcept { return !rules_.criterion.score; }
   /// Those of order() that tie with the best, without it.
-  const std::vector<const Record*>& ties() const noexcept;
+  const std::vector<const Record*>& ties() const noexcept { return ties_; }
   /// For any of the records with a time; nullopt: it has none, or the best has none. The minimum of a pruned record's
   /// samples counts as its time.
   std::optional<Ratio> ratio(const Record& record) const;
@@ -502,8 +516,9 @@ class Standings {
   double slowdown() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  RecordRules rules_;
+  Ranking<RecordAccess, const Record*, RecordRules> ranking_;
+  std::vector<const Record*> ties_;
 };
 
 /// The best of the Standings and its ties; nullopt without any ok record.
@@ -511,19 +526,14 @@ struct Best {
   const Record* record = nullptr;
   std::vector<const Record*> ties;
 };
-std::optional<Best> best_of(const std::vector<Record>& records, const Criterion& criterion = {});
-std::optional<Best> best_of(const std::vector<const Record*>& records, const Criterion& criterion = {});
-std::optional<Best> best_of(std::vector<Record>&& records,
-                            const Criterion& criterion = {}) = delete;  // the pointers would outlive the records
+std::optional<Best> best_of(const RecordPointers& records, const Criterion& criterion = {});
 
 /// Multiplies the times of all these records by their factors, and gives them the best one's time of the reference. The
 /// samples remain as they were taken. Standings of the result have the same order and ratios.
 void put_on_one_scale(const std::vector<Record*>& records, const Standings& standings);
 
 /// Standings::order.
-std::vector<const Record*> ranked(const std::vector<Record>& records, const Criterion& criterion = {});
-std::vector<const Record*> ranked(const std::vector<const Record*>& records, const Criterion& criterion = {});
-std::vector<const Record*> ranked(std::vector<Record>&& records, const Criterion& criterion = {}) = delete;
+std::vector<const Record*> ranked(const RecordPointers& records, const Criterion& criterion = {});
 
 /// Whether it is the same kind of device through the same backend: records must agree in this to be an exact answer.
 bool same_device(const device::DeviceInfo& a, const device::DeviceInfo& b);

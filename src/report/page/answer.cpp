@@ -157,7 +157,8 @@ std::string reference_sentence(const CaseView& view, const store::Record& best) 
 
 /// The default configuration, if it was measured, compared with the best one.
 std::string default_text(const ReportCase& shown) {
-  const store::Record* const found = record_of(shown.default_config, *shown.standings, pointers_to(*shown.records));
+  const store::Record* const found =
+      record_of(shown.default_config, *shown.standings, store::RecordPointers(*shown.records));
   return default_sentence(*shown.spec, found, *shown.standings);
 }
 

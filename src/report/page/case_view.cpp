@@ -124,7 +124,7 @@ CaseView::CaseView(const ReportCase& case_, int number_, int heading_level, Case
 }
 
 void CaseView::add_events() {
-  const std::vector<const store::Record*> records = pointers_to(*shown.records);
+  const std::vector<const store::Record*> records = store::RecordPointers(*shown.records);
   const ActiveTime active = ActiveTime::of(records);
   for (const store::Record* record : records) {
     if (record->drift) continue;

@@ -62,7 +62,7 @@ Json failures_json(const run::TuneResult& result) {
 }
 
 Json trace_json(const spec::Spec& spec, const run::TuneResult& result) {
-  std::vector<const store::Record*> records = pointers_to(result.records);
+  std::vector<const store::Record*> records = store::RecordPointers(result.records);
   for (const store::Record& record : result.further)
     if (!record.finals.empty()) records.push_back(&record);
   std::stable_sort(records.begin(), records.end(),

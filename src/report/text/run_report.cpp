@@ -223,12 +223,6 @@ bool is_advised(const run::TuneResult& result, const store::Record& best) {
   });
 }
 
-std::vector<const store::Record*> pointers_to(const std::vector<store::Record>& records) {
-  std::vector<const store::Record*> pointers;
-  for (const store::Record& record : records) pointers.push_back(&record);
-  return pointers;
-}
-
 const store::Record* record_of(const std::optional<Bindings>& config, const store::Standings& standings,
                                const std::vector<const store::Record*>& records) {
   const store::Record* found = nullptr;

@@ -58,7 +58,6 @@ std::optional<store::FinalsResult> finals_behind(const std::vector<store::Record
                                                  const store::Criterion& criterion);
 /// Whether the advisor proposed the configuration of this record; records of finals do not say so themselves.
 bool is_advised(const run::TuneResult& result, const store::Record& best);
-std::vector<const store::Record*> pointers_to(const std::vector<store::Record>& records);
 /// What came of a configuration: the record that is ranked, else the last one. Null: there is none, or no
 /// configuration. standings: of the records.
 const store::Record* record_of(const std::optional<Bindings>& config, const store::Standings& standings,
