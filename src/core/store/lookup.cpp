@@ -88,17 +88,6 @@ std::string changes_text(const std::vector<std::string>& differences) {
   return text;
 }
 
-void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver) {
-  if (driver.empty()) return;
-  const auto part = [&](const char* name) {
-    return std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.first == name; });
-  };
-  const auto device = part("device");
-  if (device == parts.end() || part("driver") != parts.end() || build::key_of(parts) != key) return;
-  parts.insert(std::next(device), {"driver", driver});
-  key = build::key_of(parts);
-}
-
 namespace {
 
 constexpr std::size_t max_further = max_shown_groups - 1;
@@ -164,6 +153,20 @@ const char* to_string(Match match) noexcept {
   return base::enum_words<Match>("exact", "bucket", "nearest", "none").of(match);
 }
 
+namespace {
+
+/// The ranked record that is used.
+struct RankedChoice {
+  std::size_t place = 0;
+  std::optional<Record> record;  ///< unset: each configuration failed under the current spec
+  std::vector<std::string> differences;
+  std::size_t passed_over = 0;    ///< faster ones whose key differs
+  std::optional<Record> fastest;  ///< the fastest of these, and how its key differs
+  std::vector<std::string> fastest_differences;
+  std::size_t failed = 0;  ///< records whose configuration failed under the current spec
+};
+
+/// The first record whose key holds, else the first stale one, else the first. order must not be empty.
 RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& rules) {
   RankedChoice choice;
   if (!rules.differences) return choice.record = order.record(0), choice;
@@ -193,8 +196,6 @@ RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& r
   }
   return choice;
 }
-
-namespace {
 
 std::string place_text(const LookupGroup& group) {
   const std::string problem = space::shown_text(*group.problem);

@@ -61,11 +61,6 @@ std::vector<std::string> with_changes_named(std::vector<std::string> differences
 /// Differences for people, in one line: "define LAYOUT: 0 -> 1; artifact", without values that are long or hashes.
 std::string changes_text(const std::vector<std::string>& differences);
 
-/// Earlier versions put the driver into a record's device facts but not into its key. Adds the part "driver" to the
-/// parts of such a key, and computes the key from them, so that the record counts as a result with that driver. Does
-/// not change a key that has the part, or is not the hash of its parts, and one without a device.
-void add_driver_part(build::KeyParts& parts, std::string& key, const std::string& driver);
-
 // Which record is used for a problem on a device, and why a lookup hits or misses.
 
 enum class Match { exact, bucket, nearest, none };
@@ -134,7 +129,7 @@ struct LookupResult {
   std::vector<std::string> differences;  ///< how the record's key differs from today's, one line each
   bool stale = false;                    ///< measured with another driver; nothing else differs
   std::vector<std::string> reasons;      ///< considered records, and why each was used or not, one line each
-  /// bucket, nearest: failures of the answer's configuration when it ran for other problems; see failures_elsewhere.
+  /// bucket, nearest: failures of the answer's configuration when it ran for other problems, nearest first (StoreView).
   std::vector<Record> failed_elsewhere;
 };
 
@@ -159,19 +154,6 @@ struct LookupGroup {
     std::function<bool(std::size_t, const std::function<bool(const Record&)>& visit)> any_failure;
   };
 };
-/// The ranked record that is used.
-struct RankedChoice {
-  std::size_t place = 0;
-  std::optional<Record> record;  ///< unset: each configuration failed under the current spec
-  std::vector<std::string> differences;
-  std::size_t passed_over = 0;    ///< faster ones whose key differs
-  std::optional<Record> fastest;  ///< the fastest of these, and how its key differs
-  std::vector<std::string> fastest_differences;
-  std::size_t failed = 0;  ///< records whose configuration failed under the current spec
-};
-/// The first record whose key holds, else the first stale one, else the first. order must not be empty.
-RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& rules);
-
 /// Numbers of records that are in no group, by reason.
 struct LookupCounts {
   std::size_t records = 0;  ///< all, including those in groups

@@ -14,7 +14,6 @@
 #include "base/text.hpp"
 #include "core/build/artifact_json.hpp"
 #include "core/space/bindings_form.hpp"
-#include "core/store/lookup.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::store {
@@ -47,13 +46,6 @@ struct SchemaForm {
 struct LinesForm {
   static void write(Json& json, const std::string& text) { json = base::printable_lines(text); }
   static void read(const Json& json, std::string& text) { json.get_to(text); }
-};
-
-/// Reasons; an earlier version wrote one text.
-struct ReasonsForm : fields::Text {
-  static void read(const Json& json, std::vector<std::string>& reasons) {
-    json.is_string() ? void(reasons = {json}) : void(json.get_to(reasons));
-  }
 };
 
 constexpr fields::Through sample_form{[](double sample_ms) { return base::number_to_json(kept_time_ms(sample_ms)); },
@@ -118,7 +110,7 @@ constexpr auto record_form = fields::object<Record>(
     fields::optional("toolchain", &Record::toolchain, fields::text),
     fields::optional("host", &Record::host, fields::text), fields::optional("attempt", &Record::attempt, fields::text),
     fields::optional("proposed_by", &Record::proposed_by, fields::text),
-    fields::optional("tainted", &Record::tainted, ReasonsForm()),
+    fields::optional("tainted", &Record::tainted, fields::text),
     fields::optional("dynamic_shared_bytes", &Record::dynamic_shared_bytes), fields::optional("drift", &Record::drift),
     fields::optional("finals", &Record::finals, fields::text),
     fields::optional("finals_by", &Record::finals_by, fields::text),
@@ -203,7 +195,6 @@ Record record_from_json(const Json& json) {
   if (!json.is_object()) throw Error(ErrorKind::io, "a record is a JSON object");
   Record record;
   record_form.read_named(json, record, "record field");
-  add_driver_part(record.key_parts, record.key, record.device.driver);
   add_inliers(record);
   return record;
 }

@@ -1,4 +1,4 @@
-// The driver in a key: which records are stale, and how records of earlier versions are read.
+// The driver in a key: which records are stale.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -26,27 +26,6 @@ TEST_CASE("warm and cold caches are distinguished by the key's part for the prot
   CHECK(protocol_setting({{"launch", " flush l2"}}, "flush").empty());
   CHECK(protocol_setting({{"protocol", "2: warmup 3 flush none launch graph"}}, "launch") == "graph");
   CHECK(protocol_setting({{"protocol", "2: warmup 3 flush none"}}, "launch").empty());
-}
-
-TEST_CASE("a record of an earlier version is read with its driver in its key") {
-  Record record = example_record(1, 1);
-  record.key_parts = {{"artifact", "a"}, {"device", device_part(record.device)}, {"sanitize", "true"}};
-  record.key = key_of(record.key_parts);
-  const Record read = record_from_json(to_json(record));
-  CHECK(read.key_parts == KeyParts{{"artifact", "a"},
-                                   {"device", device_part(record.device)},
-                                   {"driver", "13.0 (580.65)"},
-                                   {"sanitize", "true"}});
-  CHECK(read.key == key_of(read.key_parts));
-  const Record again = record_from_json(to_json(read));
-  CHECK(again.key == read.key);
-  CHECK(again.key_parts == read.key_parts);
-  // A CPU has no driver; and a key that is not the hash of its parts is not changed, so that `verify` finds it.
-  record.device.driver = "";
-  CHECK(record_from_json(to_json(record)).key == record.key);
-  record.device.driver = "13.0 (580.65)";
-  record.key = std::string(64, 'a');
-  CHECK(record_from_json(to_json(record)).key == record.key);
 }
 
 TEST_CASE("a stale record answers behind one that holds and before one that differs, and says so") {
