@@ -45,13 +45,13 @@ class Listing {
 
   void list_jobs(const char* place, const char* what) {
     for (const StoreEntry& job : entries(store_ / place)) {
-      StudyFolder study{job.path, 0, 0, what};
+      Leftover leftover{job.path, what};
       std::uint64_t ignored = 0;
       if (!job.folder || !is_path_component(job.name) || !link_on_the_way(store_, job.path).empty() ||
-          !stat_of(job.path, ignored, study.unix_time_ms))
+          !stat_of(job.path, ignored, leftover.unix_time_ms))
         continue;
-      measure(job.path, study);
-      layout_.studies.push_back(std::move(study));
+      measure(job.path, leftover);
+      layout_.leftovers.push_back(std::move(leftover));
     }
   }
 
@@ -73,7 +73,7 @@ class Listing {
   }
 
   void add_leftover(const StoreEntry& file) {
-    Leftover leftover{file.path, 0, 0};
+    Leftover leftover{file.path, "a temporary file"};
     if (!file.folder && file.name.starts_with('.') && file.name.ends_with(".tmp") &&
         link_on_the_way(store_, file.path).empty() && stat_of(file.path, leftover.bytes, leftover.unix_time_ms))
       layout_.leftovers.push_back(std::move(leftover));
@@ -93,14 +93,14 @@ class Listing {
     if (artifact.link.empty()) artifact.link = link_on_the_way(store_, file.path);
   }
 
-  void measure(const fs::path& folder, StudyFolder& study) {
+  void measure(const fs::path& folder, Leftover& job) {
     for (const StoreEntry& entry : entries(folder)) {
       std::uint64_t bytes = 0;
       std::int64_t unix_time_ms = 0;
       if (!stat_of(entry.path, bytes, unix_time_ms) || fs::is_symlink(entry.path)) continue;
-      if (entry.folder) measure(entry.path, study);
-      if (!entry.folder) study.bytes += bytes;
-      study.unix_time_ms = std::max(study.unix_time_ms, unix_time_ms);
+      if (entry.folder) measure(entry.path, job);
+      if (!entry.folder) job.bytes += bytes;
+      job.unix_time_ms = std::max(job.unix_time_ms, unix_time_ms);
     }
   }
 

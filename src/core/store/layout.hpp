@@ -26,29 +26,22 @@ struct ArtifactFiles {
   std::filesystem::path link;     ///< a link on the path of one of the files; empty: all are in the store itself
 };
 
-/// A temporary file of a writer that has ended or is still writing.
+/// What is not needed after a writer or a job has ended, which may still run: a temporary file, or a directory
+/// <store>/studies/<job>, the claims of processes that shared a search, or <store>/transfers/<source>, the files that a
+/// pull has fetched.
 struct Leftover {
   std::filesystem::path path;
-  std::uint64_t bytes = 0;
-  std::int64_t unix_time_ms = 0;
-};
-
-/// A directory that is not needed after a job has ended: <store>/studies/<job>, the claims of processes that shared a
-/// search, or <store>/transfers/<source>, the files that a pull has fetched.
-struct StudyFolder {
-  std::filesystem::path path;
+  const char* what = "";  ///< for people
   std::uint64_t bytes = 0;
   std::int64_t unix_time_ms = 0;  ///< last change of any of its files: a running job has a heartbeat
-  const char* what = "";          ///< for people
 };
 
-/// The files of a store, as far as they can be listed. Links are followed as in store_entries, except for studies,
-/// transfers and temporary files, which are candidates for removal. Names that do not belong in a store are skipped.
+/// The files of a store, as far as they can be listed. Links are followed as in store_entries, except for leftovers,
+/// which are candidates for removal. Names that do not belong in a store are skipped.
 struct StoreLayout {
   std::vector<RecordFile> records;                 ///< sorted by path
   std::map<std::string, ArtifactFiles> artifacts;  ///< by key
   std::vector<Leftover> leftovers;
-  std::vector<StudyFolder> studies;
   std::size_t unreadable_records = 0;  ///< this many entries at the start of `unreadable` are of records
   std::vector<Unreadable> unreadable;  ///< directories that cannot be listed, dangling links
 };

@@ -407,9 +407,7 @@ class Collection {
     std::erase_if(layout.records,
                   [&](const RecordFile& file) { return options_.records && remove_records(file.path); });
     for (const Leftover& leftover : layout.leftovers)
-      if (now_ - leftover.unix_time_ms > day_ms) remove(leftover.path, leftover.bytes, "a temporary file");
-    for (const StudyFolder& study : layout.studies)
-      if (now_ - study.unix_time_ms > day_ms) remove(study.path, study.bytes, study.what);
+      if (now_ - leftover.unix_time_ms > day_ms) remove(leftover.path, leftover.bytes, leftover.what);
     const Named named = named_by_records(layout.records, layout.unreadable_records == 0, report_.warnings);
     std::erase_if(layout.artifacts,
                   [&](const auto& artifact) { return remove_artifact(artifact.second, reason(artifact, named)); });
