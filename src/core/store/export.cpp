@@ -133,6 +133,27 @@ void require_present(const WinnerFilter& filter, std::uint64_t records, bool any
                     base::counted(records, "record")));
 }
 
+/// Throws Error(io) if something could not be read.
+void require_something(const FilteredParts& found, const std::filesystem::path& store,
+                       const std::vector<std::string>& warnings) {
+  if (found.unreadable > 0)
+    throw Error(ErrorKind::io, "nothing of the store " + base::printable(store.string()) +
+                                   " that is asked for could be read: " + warnings.front());
+}
+
+/// sizes: names of the sizes of all stored problems; found: whether a requested problem is stored.
+void require_problem(const WinnerFilter& filter, const std::set<std::string>& sizes, bool found) {
+  for (const auto& [name, value] : filter.problem)
+    if (!sizes.contains(name))
+      throw Error(ErrorKind::invalid_argument, "-D " + base::printable(name, 80) + "=" + base::printable(value, 80) +
+                                                   ": no stored problem has such a size" +
+                                                   base::did_you_mean(name, {sizes.begin(), sizes.end()}));
+  if (!filter.problem.empty() && !found)
+    throw Error(
+        ErrorKind::nothing_valid,
+        "the store has no winner of the problem that -D asks for; `xtune store export` without -D lists all of them");
+}
+
 }  // namespace
 
 HeldRows StoredProblem::rows() const {
@@ -165,7 +186,7 @@ void each_problem(const std::filesystem::path& store, const WinnerFilter& filter
       if (filter.takes(problem.sizes())) any = visit(problem) || any;
     }
   }
-  if (records == 0) found.require_something(store, warnings);
+  if (records == 0) require_something(found, store, warnings);
   if (filter.problem.empty()) require_present(filter, records, any);
   require_problem(filter, sizes, any);
 }
@@ -229,16 +250,7 @@ void require_all(const std::vector<std::string>& names, const std::set<std::stri
     }
 }
 
-constexpr std::uint64_t any_size = UINT64_MAX;
-
 }  // namespace
-
-void FilteredParts::require_something(const std::filesystem::path& store,
-                                      const std::vector<std::string>& warnings) const {
-  if (unreadable > 0)
-    throw Error(ErrorKind::io, "nothing of the store " + base::printable(store.string()) +
-                                   " that is asked for could be read: " + warnings.front());
-}
 
 FilteredParts filtered_parts(const std::filesystem::path& store, const WinnerFilter& filter,
                              std::vector<std::string>& warnings) {
@@ -254,22 +266,10 @@ FilteredParts filtered_parts(const std::filesystem::path& store, const WinnerFil
     if (wanted(filter.archs, file.arch) && wanted(filter.kernels, file.kernel))
       found.parts[{file.kernel, file.arch}].push_back(RecordSource::whole(file.path));
   }
-  if (found.parts.empty()) found.require_something(store, warnings);
+  if (found.parts.empty()) require_something(found, store, warnings);
   require_all(filter.archs, archs, "architecture", store);
   require_all(filter.kernels, kernels, "kernel", store);
   return found;
-}
-
-void require_problem(const WinnerFilter& filter, const std::set<std::string>& sizes, bool found) {
-  for (const auto& [name, value] : filter.problem)
-    if (!sizes.contains(name))
-      throw Error(ErrorKind::invalid_argument, "-D " + base::printable(name, 80) + "=" + base::printable(value, 80) +
-                                                   ": no stored problem has such a size" +
-                                                   base::did_you_mean(name, {sizes.begin(), sizes.end()}));
-  if (!filter.problem.empty() && !found)
-    throw Error(
-        ErrorKind::nothing_valid,
-        "the store has no winner of the problem that -D asks for; `xtune store export` without -D lists all of them");
 }
 
 Measurements::Measurements(const std::filesystem::path& store, const WinnerFilter& filter,

@@ -78,18 +78,11 @@ void each_problem(const std::filesystem::path& store, const WinnerFilter& filter
 struct FilteredParts {
   std::map<std::pair<std::string, std::string>, std::vector<RecordSource>> parts;  ///< by kernel, architecture
   std::uint64_t unreadable = 0;
-
-  /// Throws Error(io) if something could not be read.
-  void require_something(const std::filesystem::path& store, const std::vector<std::string>& warnings) const;
 };
 /// Directories that cannot be listed are warnings. Throws Error(invalid_argument) without a store, or if the store has
 /// nothing of a requested architecture or kernel; Error(io) if none of it could be read.
 FilteredParts filtered_parts(const std::filesystem::path& store, const WinnerFilter& filter,
                              std::vector<std::string>& warnings);
-/// sizes: names of the sizes of all stored problems; found: whether a requested problem is stored. Throws
-/// Error(invalid_argument) for a size name that no problem has, Error(nothing_valid) if no requested problem is stored.
-void require_problem(const WinnerFilter& filter, const std::set<std::string>& sizes, bool found);
-
 /// Every record that a filter selects, including failed, pruned and finals records, but none of sanitized kernels: by
 /// kernel and architecture, each in the order of time. Holds only where they are, 48 bytes each.
 class Measurements {
