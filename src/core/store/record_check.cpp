@@ -2,10 +2,10 @@
 #include "core/store/record_check.hpp"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -66,6 +66,35 @@ bool differs(const Record& record, const char* name, const std::string& own) {
   return part && is_as_stored(own) && *part != own;
 }
 
+/// Whether a summary is the result of summarize for the samples, except for the digits that kept_time_ms removes.
+bool follows_from(const measure::Summary& summary, std::span<const double> samples_ms) {
+  const auto is_sample = [](double sample) { return std::isfinite(sample) && sample >= 0; };  // 0: its digits are lost
+  if (samples_ms.size() != summary.count || !std::all_of(samples_ms.begin(), samples_ms.end(), is_sample)) return false;
+  const measure::Summary made = measure::summarize(samples_ms);
+  const double digit = digit_of(samples_ms, made.max);
+  for (const auto member :
+       {&measure::Summary::min, &measure::Summary::q1, &measure::Summary::median, &measure::Summary::q3,
+        &measure::Summary::mean, &measure::Summary::max, &measure::Summary::low, &measure::Summary::high})
+    if (!(std::abs(summary.*member - made.*member) <= digit)) return false;
+  return true;
+}
+
+/// Whether the text of a key's part "runtime" contains parameters of this configuration with their values.
+bool runtime_matches(const std::string& part, const Bindings& config) {
+  const Json items = Json::parse(part, nullptr, false);
+  if (!items.is_array()) return false;
+  Bindings own;
+  for (const Json& item : items) {
+    if (!item.is_string()) return false;
+    const auto& text = item.get_ref<const std::string&>();
+    const auto found = config.find(text.substr(0, text.find('=')));
+    if (found == config.end()) return false;
+    own.insert(*found);
+  }
+  const std::string expected = resolve::problem_part(own);  // it writes bindings in the form of keys
+  return !is_as_stored(expected) || part == expected;
+}
+
 }  // namespace
 
 std::string with_checksum(std::string object) {
@@ -81,18 +110,6 @@ Checksum checksum_of(std::string_view line) {
   const Digits sum = checksum_digits(text);
   const std::string_view given = line.substr(text.size() + checksum_opening.size(), digit_count);
   return given == std::string_view(sum.data(), sum.size()) ? Checksum::right : Checksum::wrong;
-}
-
-bool follows_from(const measure::Summary& summary, std::span<const double> samples_ms) {
-  const auto is_sample = [](double sample) { return std::isfinite(sample) && sample >= 0; };  // 0: its digits are lost
-  if (samples_ms.size() != summary.count || !std::all_of(samples_ms.begin(), samples_ms.end(), is_sample)) return false;
-  const measure::Summary made = measure::summarize(samples_ms);
-  const double digit = digit_of(samples_ms, made.max);
-  for (const auto member :
-       {&measure::Summary::min, &measure::Summary::q1, &measure::Summary::median, &measure::Summary::q3,
-        &measure::Summary::mean, &measure::Summary::max, &measure::Summary::low, &measure::Summary::high})
-    if (!(std::abs(summary.*member - made.*member) <= digit)) return false;
-  return true;
 }
 
 std::string time_damage(const Record& record) {
@@ -112,21 +129,6 @@ std::string summary_damage(const Record& record) {
   return follows_from(measure::scaled(record.time_ms, record.slowness), record.samples_ms)
              ? ""
              : "its time_ms does not follow from its samples_ms";
-}
-
-bool runtime_matches(const std::string& part, const Bindings& config) {
-  const Json items = Json::parse(part, nullptr, false);
-  if (!items.is_array()) return false;
-  Bindings own;
-  for (const Json& item : items) {
-    if (!item.is_string()) return false;
-    const auto& text = item.get_ref<const std::string&>();
-    const auto found = config.find(text.substr(0, text.find('=')));
-    if (found == config.end()) return false;
-    own.insert(*found);
-  }
-  const std::string expected = resolve::problem_part(own);  // it writes bindings in the form of keys
-  return !is_as_stored(expected) || part == expected;
 }
 
 std::string key_damage(const Record& record) {
@@ -155,36 +157,25 @@ std::string key_damage(const Record& record) {
 
 namespace {
 
+using re2::RE2;
+
 /// libuv's message, after "the build: cannot start sh: ".
-bool tells_a_start_that_failed(std::string_view message) {
-  constexpr std::string_view starts[] = {"the build: cannot start ", "the program: cannot start ",
-                                         "the check: cannot start ", "the validator: cannot start "};
-  constexpr std::string_view reasons[] = {": resource temporarily unavailable",
-                                          ": not enough memory",
-                                          ": too many open files",
-                                          ": file table overflow",
-                                          ": text file is busy",
-                                          ": no space left on device",
-                                          ": no such file or directory",
-                                          ": permission denied",
-                                          ": operation not permitted"};
-  return std::any_of(std::begin(starts), std::end(starts),
-                     [&](std::string_view start) { return message.starts_with(start); }) &&
-         std::any_of(std::begin(reasons), std::end(reasons),
-                     [&](std::string_view reason) { return message.find(reason) != std::string_view::npos; });
+bool tells_a_start_that_failed(const Record& record) {
+  static const RE2 expression(
+      "(?s)^the (?:build|program|check|validator): cannot start .*: (?:resource temporarily unavailable|"
+      "not enough memory|too many open files|file table overflow|text file is busy|no space left on device|"
+      "no such file or directory|permission denied|operation not permitted)",
+      RE2::Latin1);
+  return RE2::PartialMatch(record.message, expression);
 }
 
 /// "the program ended with exit code 127: ...", "... killed by signal 15 (terminated)".
-bool tells_an_end_by_the_machine(std::string_view message) {
-  const auto number_after = [&](std::string_view words) {
-    const std::size_t at = message.find(words);
-    int number = 0;
-    if (at != message.npos)
-      std::from_chars(message.data() + at + words.size(), message.data() + message.size(), number);
-    return number;
-  };
-  return build::is_exit_of_missing_program(number_after("ended with exit code ")) ||
-         system::comes_from_others(number_after("killed by signal "));
+bool tells_an_end_by_the_machine(const Record& record) {
+  static const RE2 ended("ended with exit code (\\d+)", RE2::Latin1);
+  static const RE2 killed("killed by signal (\\d+)", RE2::Latin1);
+  int number = 0;
+  return (RE2::PartialMatch(record.message, ended, &number) && build::is_exit_of_missing_program(number)) ||
+         (RE2::PartialMatch(record.message, killed, &number) && system::comes_from_others(number));
 }
 
 bool has_line_of_lack(std::string_view text) {
@@ -200,14 +191,12 @@ bool has_line_of_lack(std::string_view text) {
 /// Recognised by the names that CUDA and HIP (on AMD, on NVIDIA) give to errors of the device or its memory. Output of
 /// the program itself does not count.
 bool tells_a_lack_of_the_device(const Record& record) {
-  const std::string_view message = record.message;
-  if (record.stage != "run" || message.starts_with("the program")) return false;
-  constexpr std::string_view names[] = {"CUDA_ERROR_OUT_OF_MEMORY",        "hipErrorOutOfMemory",
-                                        "cudaErrorMemoryAllocation",       "CUDA_ERROR_ECC_UNCORRECTABLE",
-                                        "CUDA_ERROR_NVLINK_UNCORRECTABLE", "hipErrorECCNotCorrectable",
-                                        "cudaErrorECCUncorrectable"};
-  return std::any_of(std::begin(names), std::end(names),
-                     [&](std::string_view name) { return message.find(name) != std::string_view::npos; });
+  static const RE2 names(
+      "CUDA_ERROR_OUT_OF_MEMORY|hipErrorOutOfMemory|cudaErrorMemoryAllocation|CUDA_ERROR_ECC_UNCORRECTABLE|"
+      "CUDA_ERROR_NVLINK_UNCORRECTABLE|hipErrorECCNotCorrectable|cudaErrorECCUncorrectable",
+      RE2::Latin1);
+  return record.stage == "run" && !record.message.starts_with("the program") &&
+         RE2::PartialMatch(record.message, names);
 }
 
 /// The limit on a kernel's memory was half of the memory that was free at that moment.
@@ -217,13 +206,11 @@ bool tells_a_momentary_limit(const Record& record) {
 }
 
 bool was_stopped_late(const Record& record) {
-  constexpr std::string_view opening = "compiling took longer than ";
+  static const RE2 expression("^compiling took longer than ([0-9.]+)", RE2::Latin1);
   constexpr double late_s = 1.5;
-  const std::string_view message = record.message;
   double limit_s = 0;
-  if (!message.starts_with(opening) || record.stage != "compile") return false;
-  const auto [end, error] = std::from_chars(message.data() + opening.size(), message.data() + message.size(), limit_s);
-  return error == std::errc() && record.compile_s > limit_s + late_s;
+  return record.stage == "compile" && RE2::PartialMatch(record.message, expression, &limit_s) &&
+         record.compile_s > limit_s + late_s;
 }
 
 }  // namespace
@@ -236,13 +223,13 @@ bool is_stored_shortage(const Record& record) {
     case Outcome::compile_failed:
     case Outcome::launch_failed:
     case Outcome::crashed:
-      return tells_a_start_that_failed(message) || has_line_of_lack(message) || tells_a_lack_of_the_device(record) ||
-             tells_a_momentary_limit(record) || tells_an_end_by_the_machine(message) ||
+      return tells_a_start_that_failed(record) || has_line_of_lack(message) || tells_a_lack_of_the_device(record) ||
+             tells_a_momentary_limit(record) || tells_an_end_by_the_machine(record) ||
              message.starts_with("the build ended well and left an empty file at {out}") ||
              message.find("not by xtune: perhaps the system ran out of memory") != std::string_view::npos;
     case Outcome::wrong_result:
       return (message.starts_with("the check ") || message.starts_with("the validator ")) &&
-             tells_an_end_by_the_machine(message);
+             tells_an_end_by_the_machine(record);
     case Outcome::ok:
     case Outcome::rejected:
     case Outcome::pruned:

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,11 +30,6 @@ constexpr bool is_date(std::int64_t unix_ms) { return unix_ms >= 0 && unix_ms < 
 std::string time_damage(const Record& record);
 /// The same, and whether the summary follows from the samples.
 std::string summary_damage(const Record& record);
-/// Whether a summary is the result of summarize for the samples, except for the digits that kept_time_ms removes.
-bool follows_from(const measure::Summary& summary, std::span<const double> samples_ms);
-
-/// Whether the text of a key's part "runtime" contains parameters of this configuration with their values.
-bool runtime_matches(const std::string& part, const Bindings& config);
 
 /// What is wrong with a record's key, as far as the record shows it; empty: nothing. The key must be the hash of
 /// key_parts; the parts artifact, runtime, problem, device and driver must match the record's members. A record without

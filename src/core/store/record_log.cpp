@@ -389,36 +389,25 @@ std::optional<long> header_schema(const Json& json) {
   return found != json.end() && found->is_number_integer() ? std::optional(found->get<long>()) : std::nullopt;
 }
 
-/// Adds the lines of one file to a set.
-class LineCollector {
- public:
-  LineCollector(const std::string& name, RecordSet& set) : name_(name), set_(set) {}
-
-  /// False: the rest must not be read.
-  bool add(std::string_view text) {
-    ++number_;
-    RecordLine line = read_record_line(text);
-    if (line.kind == RecordLine::Kind::newer) {
-      set_.warnings.push_back(fmt::format("{}: {}; not read", name_, line.why));
-      return false;
-    }
-    if (line.kind == RecordLine::Kind::record) set_.records.push_back(std::move(*line.record));
-    if (line.kind == RecordLine::Kind::damaged)
-      set_.warnings.push_back(fmt::format("{}:{}: skipped: {}", name_, number_, line.why));
-    if (number_ == 1 && line.kind != RecordLine::Kind::header)
-      set_.warnings.push_back(fmt::format("{}: it has no header line", name_));
-    return true;
+/// Adds a line of a file, counted from 1. False: the rest must not be read.
+bool add_line(RecordSet& set, const std::string& name, std::size_t number, std::string_view text) {
+  RecordLine line = read_record_line(text);
+  if (line.kind == RecordLine::Kind::newer) {
+    set.warnings.push_back(fmt::format("{}: {}; not read", name, line.why));
+    return false;
   }
-  void end(LinesEnd end) {
-    if (const std::string text = text_of(end); !text.empty())
-      set_.warnings.push_back(fmt::format("{}:{}: {}", name_, number_ + 1, text));
-  }
+  if (line.kind == RecordLine::Kind::record) set.records.push_back(std::move(*line.record));
+  if (line.kind == RecordLine::Kind::damaged)
+    set.warnings.push_back(fmt::format("{}:{}: skipped: {}", name, number, line.why));
+  if (number == 1 && line.kind != RecordLine::Kind::header)
+    set.warnings.push_back(fmt::format("{}: it has no header line", name));
+  return true;
+}
 
- private:
-  const std::string& name_;
-  RecordSet& set_;
-  std::size_t number_ = 0;
-};
+void add_end(RecordSet& set, const std::string& name, std::size_t number, LinesEnd end) {
+  if (const std::string text = text_of(end); !text.empty())
+    set.warnings.push_back(fmt::format("{}:{}: {}", name, number, text));
+}
 
 }  // namespace
 
@@ -488,10 +477,12 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
   std::vector<char> buffer;
   for (const RecordSource& source : record_files(store, arch, kernel, set.warnings)) {
     try {
-      LineCollector lines(source.name, set);
+      std::size_t number = 0;
       const auto [begin, end] = range_of(source);
-      lines.end(
-          each_line(source, begin, end, buffer, [&](std::string_view line, std::uint64_t) { return lines.add(line); }));
+      const LinesEnd ended = each_line(source, begin, end, buffer, [&](std::string_view line, std::uint64_t) {
+        return add_line(set, source.name, ++number, line);
+      });
+      add_end(set, source.name, number + 1, ended);
     } catch (const Error& failure) {
       set.warnings.emplace_back(failure.what());
     }
@@ -502,14 +493,10 @@ RecordSet read_records(const fs::path& store, const std::string& arch, const std
 
 RecordSet parse_records(const std::string& name, std::string_view text) {
   RecordSet set;
-  LineCollector lines(name, set);
-  while (!text.empty()) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) {
-      lines.end(LinesEnd::torn);
-      break;
-    }
-    if (!lines.add(text.substr(0, end))) break;
+    if (end == text.npos) add_end(set, name, number, LinesEnd::torn);
+    if (end == text.npos || !add_line(set, name, number, text.substr(0, end))) break;
     text.remove_prefix(end + 1);
   }
   return set;
