@@ -110,27 +110,21 @@ class RowIndex {
 
   std::shared_ptr<const BlockRows> rows_of(const RowBlock& block, bool keep) {
     const std::lock_guard lock(mutex_);
-    const auto recent = std::find(recent_.begin(), recent_.end(), &block);
-    if (keep && recent != recent_.end()) recent_.erase(recent), recent_rows_ -= block.records;
-    if (block.rows) return block.rows;
-    try {
-      block.rows = stored(block);
-    } catch (const DatabaseError& error) {
-      data_.reset();
-      if (error.damaged) remove_database(file_);
-      block.rows = parsed(block);
-    }
     std::shared_ptr<const BlockRows> rows = block.rows;
-    if (!keep) recent_.push_back(&block), recent_rows_ += block.records;
-    for (; !keep && recent_rows_ > max_recent_rows; recent_.pop_front())
-      recent_.front()->rows.reset(), recent_rows_ -= recent_.front()->records;
+    if (!rows) try {
+        rows = stored(block);
+      } catch (const DatabaseError& error) {
+        data_.reset();
+        if (error.damaged) remove_database(file_);
+        rows = parsed(block);
+      }
+    if (keep) block.rows = rows;
     return rows;
   }
 
   void forget_rows(const RowSet& set) {
     const std::lock_guard lock(mutex_);
     for (const RowBlock& block : set.blocks) block.rows.reset();
-    recent_.clear(), recent_rows_ = 0;
   }
 
  private:
@@ -258,8 +252,7 @@ class RowIndex {
     add_text_ = &add_text;
     while (!pieces.empty()) {
       const std::size_t count = std::min(at_once, pieces.size());
-      system::for_each_index(count, options_.threads,
-                             [&](std::size_t i) { parse(set.sources[pieces[i].source], pieces[i]); });
+      system::for_each_index(count, 0, [&](std::size_t i) { parse(set.sources[pieces[i].source], pieces[i]); });
       for (std::size_t i = 0; i < count; ++i) {
         insert(pieces.front(), add_block, add_warning);
         pieces.pop_front();
@@ -468,7 +461,6 @@ class RowIndex {
   }
 
   static constexpr std::uint32_t none = UINT32_MAX;
-  static constexpr std::uint64_t max_recent_rows = 65'536;
 
   std::mutex mutex_;
   Database database_;
@@ -482,8 +474,6 @@ class RowIndex {
   std::unordered_map<std::string, std::int64_t> text_ids_;
   Statement* add_text_ = nullptr;
   std::vector<std::uint32_t> problems_, devices_;  ///< by text
-  std::deque<const RowBlock*> recent_;             ///< whose rows are not to be kept, and are for a while
-  std::uint64_t recent_rows_ = 0;
 };
 
 std::shared_ptr<const BlockRows> RowSet::rows_of(const RowBlock& block, bool keep) const {

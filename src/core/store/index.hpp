@@ -150,7 +150,6 @@ struct RowOptions {
   /// Include pruned, drift and sanitized records, which are never used as answers. False: pruned ones only where there
   /// are tainted times, against which they count.
   bool all = false;
-  unsigned threads = 0;  ///< 0: as many as the machine has, up to 8
 };
 
 class RowIndex;
@@ -170,10 +169,15 @@ struct RowSet {
   std::vector<std::string_view> texts;
   std::shared_ptr<RowIndex> index;  ///< null: all rows were read
 
-  /// The rows of a block, by any thread. keep: later calls return the same; else only those that were read
-  /// last are kept for a while. Throws RecordsChanged if they must be read from the source, and it has changed.
+  /// The rows of a block, by any thread. keep: later calls return the same. Throws RecordsChanged if they must be read
+  /// from the source, and it has changed.
   std::shared_ptr<const BlockRows> rows_of(const RowBlock& block, bool keep = true) const;
   void forget_rows() const;  ///< none may be in use; they are read again
+  template <class Visit>
+  void each_row(const Visit& visit) const {
+    for (const RowBlock& block : blocks)
+      for (const StoredConfig& row : rows_of(block)->rows) visit(row);
+  }
 };
 
 /// Returns the records that read_records would return of these sources, which are of one directory. An SQLite database

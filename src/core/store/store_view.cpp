@@ -200,16 +200,9 @@ class ShapeIndex {
 struct ArchIndex {
   std::string backend, arch;
   std::vector<const Bindings*> problems;
-  const NamedProblem* last = nullptr;  ///< of them
-  std::vector<std::uint32_t> ends;     ///< problems[i] has groups[ends[i - 1]] up to groups[ends[i]]
-  std::vector<std::uint32_t> groups;   ///< of the view
-  std::size_t rows = 0;                ///< of all these groups
+  std::vector<std::vector<std::uint32_t>> groups;  ///< of the view, by problem
+  std::size_t rows = 0;                            ///< of all these groups
   std::optional<ShapeIndex> shapes;
-
-  std::span<const std::uint32_t> groups_of(std::uint32_t problem) const {
-    const std::uint32_t begin = problem == 0 ? 0 : ends[problem - 1];
-    return std::span(groups).subspan(begin, ends[problem] - begin);
-  }
 };
 
 // The interface of choose_ranked for rows, of which `ranked` have a rank. members: those that may have failed.
@@ -262,56 +255,26 @@ struct StoreView::State {
 
 namespace {
 
-// For each number the rank of its key among all keys; equal keys have the same rank.
-template <class Key>
-std::vector<std::uint32_t> places_of(const std::vector<Key>& keys, unsigned threads) {
-  std::vector<std::pair<Key, std::uint32_t>> sorted;
-  sorted.reserve(keys.size());
-  for (std::uint32_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
-  system::sort_in_threads(sorted, threads);
-  std::vector<std::uint32_t> places(keys.size());
-  std::uint32_t place = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    place += i > 0 && sorted[i].first != sorted[i - 1].first;
-    places[sorted[i].second] = place;
+/// A block with what it is sorted by.
+struct PlacedBlock {
+  const NamedProblem* problem;  ///< equal ones are one object
+  const device::DeviceInfo* device;
+  std::size_t number;  ///< in the order of the rows
+
+  bool operator<(const PlacedBlock& other) const {
+    // By their texts; 1 and "1" have the same one.
+    if (problem != other.problem)
+      return std::tie(problem->text, problem->sizes) < std::tie(other.problem->text, other.problem->sizes);
+    return std::pair(kind(), number) < std::pair(other.kind(), other.number);
   }
-  return places;
-}
+  bool is_in_group_of(const PlacedBlock& other) const { return problem == other.problem && kind() == other.kind(); }
 
-// For each device the properties that same_device() compares, sorted by name.
-std::vector<std::uint32_t> kinds_of(const std::deque<device::DeviceInfo>& devices) {
-  using Kind = std::tuple<std::string_view, std::int64_t, std::string_view, std::string_view, std::string_view>;
-  std::vector<Kind> kinds;
-  for (const device::DeviceInfo& device : devices)
-    kinds.emplace_back(device.name, device.compute_units, device.backend, device.arch, device.vendor);
-  return places_of(kinds, 1);
-}
-
-// By their texts; 1 and "1" have the same one.
-std::vector<std::uint32_t> places_of(const std::deque<NamedProblem>& problems, unsigned threads) {
-  std::vector<std::pair<std::string_view, std::uint64_t>> texts;
-  for (const NamedProblem& problem : problems) {
-    std::uint64_t types = 0;
-    for (const auto& [name, value] : problem.sizes) types = types << 2 | value.index();
-    texts.emplace_back(problem.text, types);
+ private:
+  /// What same_device() compares.
+  std::tuple<std::string_view, std::int64_t, std::string_view, std::string_view, std::string_view> kind() const {
+    return {device->name, device->compute_units, device->backend, device->arch, device->vendor};
   }
-  return places_of(texts, threads);
-}
-
-/// Calls work(i) for each i below count, as for_each_index does. Throws the first of its exceptions.
-template <class Work>
-void for_each_or_throw(std::size_t count, unsigned threads, const Work& work) {
-  std::vector<std::exception_ptr> failures(count);
-  system::for_each_index(count, threads, [&](std::size_t i) {
-    try {
-      work(i);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  });
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-}
+};
 
 }  // namespace
 
@@ -321,20 +284,16 @@ void HeldRows::add(const RowSet& set, const RowBlock& block, bool keep) {
 }
 
 void StoreView::State::cut() {
-  const std::vector<std::uint32_t> problems = places_of(set.problems, options.threads), kinds = kinds_of(set.devices);
-  const auto rank = [&](const RowBlock& block) {
-    return std::uint64_t{problems[block.problem]} << 32 | kinds[block.device];
-  };
-  std::vector<std::pair<std::uint64_t, std::size_t>> sorted;
+  std::vector<PlacedBlock> sorted;
   for (std::size_t i = 0; i < set.blocks.size(); ++i)
-    if (!set.blocks[i].sanitized) sorted.emplace_back(rank(set.blocks[i]), i);
-  system::sort_in_threads(sorted, options.threads);
-  for (const auto& [key, number] : sorted) {
-    const RowBlock* const block = &set.blocks[number];
-    if (groups.empty() || rank(*blocks.back()) != key)
-      groups.push_back({block->problem, block->device, blocks.size(), blocks.size(), 0});
+    if (const RowBlock& block = set.blocks[i]; !block.sanitized)
+      sorted.push_back({&set.problems[block.problem], &set.devices[block.device], i});
+  system::sort_in_threads(sorted, 0);
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const RowBlock* const block = &set.blocks[sorted[i].number];
+    if (i == 0 || !sorted[i].is_in_group_of(sorted[i - 1])) groups.push_back({block->problem, block->device, i, i, 0});
     blocks.push_back(block);
-    groups.back().end = blocks.size();
+    groups.back().end = i + 1;
     groups.back().records += block->records;
   }
   if (!options.all) drop_unanswered();
@@ -343,23 +302,25 @@ void StoreView::State::cut() {
 
 /// Removes groups without a ranked record.
 void StoreView::State::drop_unanswered() {
+  constexpr std::uint64_t grain = 64;
   std::vector<char> ranks(groups.size());
-  for_each_or_throw(groups.size(), options.threads, [&](std::size_t i) {
-    std::uint64_t answers = 0, ranking = 0;
-    for (std::size_t block = groups[i].begin; block < groups[i].end; ++block)
-      answers += blocks[block]->answers, ranking += blocks[block]->ranks;
-    // A row that does not rank may replace one that does.
-    const auto passed = [](const StoredConfig* row) {
-      return row->outcome == Outcome::ok && std::isfinite(row->time_ms);
-    };
-    const auto any_passed = [&](const ConfigOrder& rows) { return std::any_of(rows.begin(), rows.end(), passed); };
-    ranks[i] = ranking > 0 && ((ranking == answers && !set.disturbed) ||
-                               any_passed(current_configs(members_of(groups[i], true).rows)));
+  system::parallel_for(groups.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      std::uint64_t answers = 0, ranking = 0;
+      for (std::size_t block = groups[i].begin; block < groups[i].end; ++block)
+        answers += blocks[block]->answers, ranking += blocks[block]->ranks;
+      // A row that does not rank may replace one that does.
+      const auto any_passed = [](const ConfigOrder& rows) {
+        return std::any_of(rows.begin(), rows.end(), [](const StoredConfig* row) {
+          return row->outcome == Outcome::ok && std::isfinite(row->time_ms);
+        });
+      };
+      ranks[i] = ranking > 0 && ((ranking == answers && !set.disturbed) ||
+                                 any_passed(current_configs(members_of(groups[i], true).rows)));
+    }
   });
-  std::vector<Group> kept;
-  for (std::size_t i = 0; i < groups.size(); ++i)
-    if (ranks[i]) kept.push_back(groups[i]);
-  groups = std::move(kept);
+  std::size_t place = 0;
+  std::erase_if(groups, [&](const Group&) { return !ranks[place++]; });
 }
 
 /// All members, whether they rank or not, in the order of the rows. keep: as in RowSet::rows_of.
@@ -389,32 +350,25 @@ void StoreView::State::index() {
     const Group& group = groups[i];
     const device::DeviceInfo& device = set.devices[group.device];
     ArchIndex* arch_index = const_cast<ArchIndex*>(arch_index_of(device));
-    if (!arch_index)
-      arch_index = &arch_indexes.emplace_back(ArchIndex{device.backend, device.arch, {}, {}, {}, {}, 0, {}});
-    const NamedProblem& problem = set.problems[group.problem];
+    if (!arch_index) arch_index = &arch_indexes.emplace_back(ArchIndex{device.backend, device.arch, {}, {}, 0, {}});
     // Groups of one problem follow each other.
-    if (!arch_index->last || arch_index->last->text != problem.text || arch_index->last->sizes != problem.sizes) {
-      arch_index->last = &problem;
-      arch_index->problems.push_back(&problem.sizes);
-      arch_index->ends.push_back(0);
+    if (const Bindings* const sizes = &set.problems[group.problem].sizes;
+        arch_index->problems.empty() || arch_index->problems.back() != sizes) {
+      arch_index->problems.push_back(sizes);
+      arch_index->groups.emplace_back();
     }
-    arch_index->groups.push_back(i);
+    arch_index->groups.back().push_back(i);
     arch_index->rows += group.records;
-    arch_index->ends.back() = static_cast<std::uint32_t>(arch_index->groups.size());
   }
   for (ArchIndex& arch_index : arch_indexes) arch_index.shapes.emplace(arch_index.problems);
 }
 
 void StoreView::State::find_suspects() {
-  const auto each_row = [&](const auto& visit) {
-    for (const RowBlock& block : set.blocks)
-      for (const StoredConfig& row : set.rows_of(block)->rows) visit(row);
-  };
-  each_row([&](const StoredConfig& row) {
+  set.each_row([&](const StoredConfig& row) {
     if (failed_when_run(row.outcome, "")) suspects[config_text(row)];
   });
   if (suspects.empty()) return;
-  each_row([&](const StoredConfig& row) {
+  set.each_row([&](const StoredConfig& row) {
     if (const auto suspect = suspects.find(config_text(row)); suspect != suspects.end())
       suspect->second.push_back(&row);
   });
@@ -476,24 +430,25 @@ const ConfigOrder& StoreView::suspect(std::string_view config) const {
   const auto found = state_->suspects.find(std::string(config));
   return found == state_->suspects.end() ? none : found->second;
 }
+
 // Removes rows that may not be used, in several threads, as there may be millions.
 void StoreView::State::leave_allowed(ConfigOrder& members, const LookupRules& rules,
                                      std::map<std::string, std::size_t>& left_out) const {
-  constexpr std::size_t block = 4096;
+  constexpr std::uint64_t grain = 4096;
   if (!rules.obstacle) return;
-  std::vector<std::map<std::string, std::size_t>> parts((members.size() + block - 1) / block);
-  system::for_each_index(parts.size(), options.threads, [&](std::size_t i) {
+  std::mutex mutex;
+  system::parallel_for(members.size(), grain, [&](std::uint64_t begin, std::uint64_t end) {
     Record record;
-    for (const StoredConfig*& row :
-         std::span(members).subspan(i * block, std::min(block, members.size() - i * block))) {
+    std::map<std::string, std::size_t> counts;
+    for (const StoredConfig*& row : std::span(members).subspan(begin, end - begin)) {
       if (rules.allows && rules.allows(row->names(), row->values())) continue;
       record.config = config_bindings(*row);
-      if (const std::string obstacle = rules.obstacle(record); !obstacle.empty()) ++parts[i][obstacle], row = nullptr;
+      if (const std::string obstacle = rules.obstacle(record); !obstacle.empty()) ++counts[obstacle], row = nullptr;
     }
+    const std::lock_guard lock(mutex);
+    for (const auto& [obstacle, count] : counts) left_out[obstacle] += count;
   });
   std::erase(members, nullptr);
-  for (const auto& part : parts)
-    for (const auto& [obstacle, count] : part) left_out[obstacle] += count;
 }
 
 std::vector<Record> answering(const StoreView& view, const Bindings& problem, const device::DeviceInfo& device,
@@ -512,6 +467,11 @@ ConfigOrder answering_rows(const StoreView& view, const Bindings& problem, const
   return rows;
 }
 
+namespace {
+
+/// Failures of a configuration when it ran (failed_when_run) for other problems, with the device's backend and
+/// architecture, under keys that hold: the newest of each problem, the nearest problem first. The configuration must
+/// have no obstacle.
 std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& config, const Bindings& problem,
                                        const device::DeviceInfo& device, const LookupRules& rules) {
   std::map<std::pair<double, std::string>, Record> newest;
@@ -530,6 +490,8 @@ std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& co
       failures.push_back(std::move(record));
   return failures;
 }
+
+}  // namespace
 
 LookupGroup::Order StoreView::State::checked(const Group& group, const LookupRules& rules,
                                              const Criterion& criterion) const {
@@ -595,12 +557,12 @@ LookupResult StoreView::look_up(const Bindings& problem, const device::DeviceInf
   std::size_t far = 0;
   for (const auto* list : {&problems.near, &problems.far})
     for (const std::uint32_t number : *list)
-      for (const std::uint32_t group : arch_index->groups_of(number))
+      for (const std::uint32_t group : arch_index->groups[number])
         counts.other_problem -= groups()[group].records, far += list == &problems.far;
   const auto groups_of = [&](const std::vector<std::uint32_t>& numbers) {
     std::vector<LookupGroup> result;
     for (const std::uint32_t number : numbers)
-      for (const std::uint32_t i : arch_index->groups_of(number)) {
+      for (const std::uint32_t i : arch_index->groups[number]) {
         const device::DeviceInfo& own = set.devices[groups()[i].device];
         const Bindings& sizes = *arch_index->problems[number];
         if (const std::optional<double> distance = shape_distance(sizes, problem))
@@ -629,7 +591,7 @@ HeldRows StoreView::read_members(const Bindings& problem, const device::DeviceIn
   if (!arch_index) return own;
   for (const std::uint32_t same : arch_index->shapes->comparable(problem, 1).near) {
     if (*arch_index->problems[same] != problem) continue;
-    for (const std::uint32_t group : arch_index->groups_of(same))
+    for (const std::uint32_t group : arch_index->groups[same])
       if (same_device(state_->set.devices[groups()[group].device], device))
         own = state_->members_of(groups()[group], keep);
   }
@@ -647,5 +609,42 @@ ConfigOrder StoreView::members(const Bindings& problem, const device::DeviceInfo
 }
 
 void StoreView::forget_rows() { state_->set.forget_rows(); }
+
+// A record file is only appended to: the view grows with it.
+
+GrowingRecords::GrowingRecords(std::filesystem::path store, std::string arch, std::string kernel,
+                               measure::Statistic statistic)
+    : store_(std::move(store)), arch_(std::move(arch)), kernel_(std::move(kernel)), statistic_(statistic) {}
+
+void GrowingRecords::refresh() {
+  listing_warnings_.clear();
+  const std::vector<RecordSource> now = record_files(store_, arch_, kernel_, listing_warnings_);
+  const auto is_at = [](const RecordSource& a, const RecordSource& b) { return a.path < b.path; };
+  std::vector<RecordSource> further;
+  std::set_difference(now.begin(), now.end(), files_.begin(), files_.end(), std::back_inserter(further), is_at);
+  const bool none_gone = std::includes(now.begin(), now.end(), files_.begin(), files_.end(), is_at);
+  const bool grew = view_ && !files_.empty() && none_gone && view_->grow(further);
+  files_ = now;
+  if (grew) return;
+  StoreView::Options options;
+  options.all = true, options.statistic = statistic_;
+  view_.reset();
+  view_ = StoreView::load(now, options);
+}
+
+ConfigOrder GrowingRecords::rows_of(const Bindings& problem, const device::DeviceInfo& device) const {
+  if (!view_) return {};
+  HeldRows own = view_->read_members(problem, device);
+  for (const RowBlock& block : view_->row_set().blocks)
+    if (block.sanitized && *block.sizes == problem && same_device(*block.measured_on, device))
+      own.add(view_->row_set(), block, true);
+  return std::move(own.rows);
+}
+
+std::vector<std::string> GrowingRecords::warnings() const {
+  std::vector<std::string> all = listing_warnings_;
+  if (view_) all.insert(all.end(), view_->warnings().begin(), view_->warnings().end());
+  return all;
+}
 
 }  // namespace xtune::store

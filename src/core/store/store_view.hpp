@@ -101,8 +101,7 @@ class StoreView {
   /// Calls visit(const StoredConfig&) for each row, in the order of files and lines.
   template <class Visit>
   void each_row(const Visit& visit) const {
-    for (const RowBlock& block : row_set().blocks)
-      for (const StoredConfig& row : row_set().rows_of(block)->rows) visit(row);
+    row_set().each_row(visit);
   }
   /// The rows of a group, in the same order. The view does not keep them.
   HeldRows read_members(const Group& group) const;
@@ -120,12 +119,6 @@ class StoreView {
   explicit StoreView(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-/// Failures of a configuration when it ran (failed_when_run) for other problems, with the device's backend and
-/// architecture, under keys that hold: the newest of each problem, the nearest problem first. The configuration must
-/// have no obstacle. Throws RecordsChanged.
-std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& config, const Bindings& problem,
-                                       const device::DeviceInfo& device, const LookupRules& rules);
 
 /// The records of exactly this problem on this kind of device, without those that have an obstacle, whose keys fit at
 /// least as well as required. Throws RecordsChanged.

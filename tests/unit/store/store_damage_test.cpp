@@ -74,7 +74,7 @@ TEST_CASE("the index has the records that the reader of whole records returns, a
     if (text[bit / 8] == '\n') continue;
     const RecordSet expected = parse_records("file", text);
     write_text(path, text);
-    const RowSet rows = read_rows({{path, 0, UINT64_MAX, "file"}}, {.threads = 1});
+    const RowSet rows = read_rows({{path, 0, UINT64_MAX, "file"}});
     CAPTURE(text);
     ++(expected.records.empty() ? damaged : sound);
     REQUIRE(rows.records == expected.records.size());
