@@ -14,6 +14,13 @@ std::string part_text(const std::string& name, const std::string& value) {
   return build::canonical_list({name, value});
 }
 
+/// An item of a list whose text is a key's part, as it stands in the key's text between \".
+std::string quoted_item(const std::string& item) {
+  constexpr std::size_t quotes = 5;  // ["[\" and \"]"]
+  const std::string list = build::canonical_list({build::canonical_list({item})});
+  return list.substr(quotes, list.size() - 2 * quotes);
+}
+
 }  // namespace
 
 MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(resolver) {
@@ -29,7 +36,7 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   add_named(state.options, in_templates);
   add_named(state.defines, in_templates);
   for (const ArgumentText& variable : state.variables) add_named({variable.text}, in_templates);
-  defines_only_ = std::find(in_templates.begin(), in_templates.end(), true) == in_templates.end() && !is_program;
+  defines_.only = std::find(in_templates.begin(), in_templates.end(), true) == in_templates.end() && !is_program;
   std::vector<bool> in_artifact = in_templates, at_runtime(parameters.size()), in_scalars(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) (parameters[i].compile_time ? in_artifact : at_runtime)[i] = true;
   for (const ValueTexts& value : state.by_value) add_named(value.all(), in_scalars);
@@ -39,6 +46,10 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
   for (const ScratchTexts& scratch : state.buffers.scratch) add_named(scratch.shape, in_launch);
   for (const TensorMapTexts& map : state.buffers.maps)
     for (const spec::CompiledText* text : map.all()) add_named({*text}, in_launch);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (at_runtime[i]) runtime_items_.emplace_back(parameters[i].name, i);
+  std::sort(runtime_items_.begin(), runtime_items_.end());
+  for (auto& [before, parameter] : runtime_items_) before = quoted_item(before + "=");
   set(artifact_, in_artifact), set(runtime_, at_runtime), set(scalars_, in_scalars), set(launch_, in_launch);
 }
 
@@ -86,7 +97,7 @@ bool MeasurementKeys::any(const space::Config& config, const std::function<bool(
     end_ += ']';
     reference_changes_ = changes;
   }
-  text_of(runtime_, config, [&] { return part_text("runtime", state.runtime_part(config)); });
+  text_of(runtime_, config, [&] { return runtime_text(config); });
   text_of(scalars_, config, [&] { return part_text("scalars", state.scalars_part(config)); });
   text_of(launch_, config, [&] { return part_text("launch", resolver_.launch_part(config)); });
   return std::any_of(artifacts_.begin(), artifacts_.end(), [&](const std::string& artifact) {
@@ -96,19 +107,31 @@ bool MeasurementKeys::any(const space::Config& config, const std::function<bool(
   });
 }
 
+/// part_text of the part "runtime". For a search in a large store most of a key's time would go into quoting it.
+std::string MeasurementKeys::runtime_text(const space::Config& config) const {
+  std::string text = "[\"runtime\",\"[";
+  for (const auto& [before, parameter] : runtime_items_) {
+    const Value& value = config[parameter];
+    text.append(text.ends_with('[') ? "\\\"" : ",\\\"").append(before);
+    text += std::holds_alternative<std::string>(value) ? quoted_item(typed_text(value)) : to_text(value);
+    text += "\\\"";
+  }
+  return text + "]\"]";
+}
+
 std::string MeasurementKeys::artifact_key(const space::Config& config) {
-  if (!before_defines_.empty()) return defines_key(config);
+  if (!defines_.before.empty()) return defines_key(config);
   CandidateResolver::State& state = *resolver_.state_;
   const build::CompileRequest request = resolver_.compile_request(config);
   const build::KeyParts parts =
       build::artifact_key_parts(request, state.device.backend, state.toolchain, state.read(request).digest);
   // If the includes depend on definitions, so does the source's digest.
-  if (defines_only_ && state.computing.empty() && parts.size() >= 8 && parts[6].first == "defines") {
-    for (std::size_t i = 0; i < 6; ++i) before_defines_ += (i ? "," : "[") + part_text(parts[i].first, parts[i].second);
-    for (std::size_t i = 7; i < parts.size(); ++i) after_defines_ += ',' + part_text(parts[i].first, parts[i].second);
-    after_defines_ += ']';
+  if (defines_.only && state.computing.empty() && parts.size() >= 8 && parts[6].first == "defines") {
+    for (std::size_t i = 0; i < 6; ++i) defines_.before += (i ? "," : "[") + part_text(parts[i].first, parts[i].second);
+    for (std::size_t i = 7; i < parts.size(); ++i) defines_.after += ',' + part_text(parts[i].first, parts[i].second);
+    defines_.after += ']';
     const auto fixed = request.defines.end() - static_cast<std::ptrdiff_t>(state.defines.size());
-    fixed_defines_.assign(fixed, request.defines.end());
+    defines_.fixed.assign(fixed, request.defines.end());
   }
   return build::key_of(parts);
 }
@@ -118,8 +141,8 @@ std::string MeasurementKeys::defines_key(const space::Config& config) {
   std::vector<std::string> defines;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].compile_time) defines.push_back(parameters[i].name + "=" + space::to_define(config[i]));
-  for (const auto& [name, value] : fixed_defines_) defines.push_back(name + "=" + value);
-  return base::sha256(before_defines_ + ',' + part_text("defines", build::canonical_list(defines)) + after_defines_);
+  for (const auto& [name, value] : defines_.fixed) defines.push_back(name + "=" + value);
+  return base::sha256(defines_.before + ',' + part_text("defines", build::canonical_list(defines)) + defines_.after);
 }
 
 }  // namespace xtune::resolve

@@ -35,23 +35,29 @@ class MeasurementKeys {
     std::string text = {};
     bool known = false;
   };
+  /// An artifact's key whose only parameters are in its definitions: the text around those.
+  struct Defines {
+    bool only = false;  ///< whether it is such a key
+    std::string before = {}, after = {};
+    std::vector<std::pair<std::string, std::string>> fixed = {};
+  };
   void add_named(const std::vector<spec::CompiledText>& texts, std::vector<bool>& used) const;
   static void set(Piece& piece, const std::vector<bool>& used);
   const std::string& text_of(Piece& piece, const space::Config& config, const std::function<std::string()>& make);
   std::string artifact_key(const space::Config& config);
   std::string defines_key(const space::Config& config);
+  std::string runtime_text(const space::Config& config) const;
 
   const CandidateResolver& resolver_;
-  bool defines_only_ = false;  ///< an artifact's key changes only with values of parameters in its definitions
   Piece artifact_, runtime_, scalars_, launch_;
+  /// Parameters of the part "runtime", by name: the text before the value, and the number.
+  std::vector<std::pair<std::string, std::size_t>> runtime_items_;
   std::string base_;                    ///< the artifact's key of the configuration before, as of a request
   std::vector<std::string> artifacts_;  ///< which it may be
   int learned_ = 0;                     ///< with which these were made
   std::string end_;                     ///< the parts that are the same for all configurations
   int reference_changes_ = 0;           ///< with which `end_` was made
-  std::string before_defines_;          ///< of an artifact's key
-  std::string after_defines_;
-  std::vector<std::pair<std::string, std::string>> fixed_defines_;
+  Defines defines_;
   std::string buffer_;
 };
 
