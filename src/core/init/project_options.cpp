@@ -69,11 +69,11 @@ std::string value_of(const Json& entry, const char* key) {
 struct Entry {
   const Json* json = nullptr;
   fs::path file;
-  bool is_own = false;  ///< of the source itself
+  std::size_t own = 0;  ///< how many are of the source itself: this is the first one; 0: none
 };
 
-/// The source's entry, or the nearest one: in the directory that shares most with the source's, if possible of the same
-/// kind and name.
+/// The source's first entry, or the nearest one: in the directory that shares most with the source's, if possible of
+/// the same kind and name.
 Entry chosen_entry(const Json& entries, const fs::path& source, const Database& database) {
   const auto size = [](const fs::path& path) { return std::distance(path.begin(), path.end()); };
   const fs::path folder = source.parent_path();
@@ -81,19 +81,22 @@ Entry chosen_entry(const Json& entries, const fs::path& source, const Database& 
   std::tuple<std::ptrdiff_t, std::ptrdiff_t, bool, bool> best_rank;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const std::string directory = value_of(entries[i], "directory"), name = value_of(entries[i], "file");
-    if (directory.empty() || name.empty())
+    if (best.own == 0 && (directory.empty() || name.empty()))
       fail(database.path, fmt::format("entry {} lacks a text \"directory\" or \"file\"", i + 1));
     const fs::path file = (database.path.parent_path() / directory / name).lexically_normal();
     std::error_code failed;
-    if (file.filename() == source.filename() && fs::weakly_canonical(file, failed) == source)
-      return {&entries[i], file, true};
+    if (file.filename() == source.filename() && fs::weakly_canonical(file, failed) == source) {
+      if (best.own++ == 0) best.json = &entries[i], best.file = file;
+      continue;
+    }
+    if (best.own > 0) continue;
     const fs::path other = file.parent_path();
     const std::ptrdiff_t common =
         std::distance(folder.begin(), std::mismatch(folder.begin(), folder.end(), other.begin(), other.end()).first);
     if (common < size(database.project)) continue;
     const std::tuple rank(common, -size(other), file.extension() == source.extension(), file.stem() == source.stem());
     if (best.json && rank <= best_rank) continue;
-    best = {&entries[i], file, false};
+    best = {&entries[i], file, 0};
     best_rank = rank;
   }
   return best;
@@ -149,7 +152,7 @@ class Collector {
         else
           found_.notes.push_back(each + " (" + why + ")");
     for (const std::string& file : options.forced) found_.notes.push_back("-include " + file);
-    for (const std::string& macro : options.macros) add_macro(macro);
+    add_macros(words);
     add_standard(words);
   }
 
@@ -173,6 +176,26 @@ class Collector {
     if (has("cuda_runtime.h") || has("hip/hip_runtime.h") || std::ranges::find(shared, real.string()) != shared.end())
       return "each compiler searches its own";
     return {};
+  }
+
+  /// In their order: the last -D or -U of a name counts.
+  void add_macros(const WordList& words) {
+    WordList before;
+    const auto add_before = [&] {
+      for (const std::string& macro : build::include_options(std::exchange(before, {})).macros) add_macro(macro);
+    };
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      std::string name;
+      if (!RE2::FullMatch(words[i], R"((?:-U|--undefine-macro=?)\s*(\w*))", &name)) {
+        before.push_back(words[i]);
+        continue;
+      }
+      add_before();
+      if (name.empty() && i + 1 < words.size()) name = words[++i];
+      std::erase_if(found_.defines, [&](const auto& define) { return define.first == name; });
+      std::erase(found_.notes, "-D" + name);
+    }
+    add_before();
   }
 
   void add_macro(const std::string& macro) {
@@ -228,7 +251,7 @@ ProjectOptions project_options(const fs::path& source, const std::vector<std::st
   for (const std::string& directory : directories) {
     if (!fs::is_directory(directory, failed))
       throw Error(ErrorKind::invalid_argument,
-                  fmt::format("-I {}: there is no such directory", base::printable(directory, 200)));
+                  fmt::format("-I {}: the directory does not exist", base::printable(directory, 200)));
     collector.add_directory(directory, "-I");
   }
   if (database == "none") return found;
@@ -242,9 +265,12 @@ ProjectOptions project_options(const fs::path& source, const std::vector<std::st
     return found;
   }
   found.from =
-      fmt::format("{}, entry of {}{}", name, collector.shown(entry.file), entry.is_own ? "" : ", the nearest one");
+      fmt::format("{}, entry of {}{}", name, collector.shown(entry.file), entry.own > 0 ? "" : ", the nearest one");
   collector.add_entry(words_of(*entry.json, chosen->path),
                       chosen->path.parent_path() / value_of(*entry.json, "directory"));
+  if (entry.own > 1)
+    found.notes.push_back(fmt::format("{} more {} of the same source (the first one counts)", entry.own - 1,
+                                      entry.own == 2 ? "entry" : "entries"));
   return found;
 }
 

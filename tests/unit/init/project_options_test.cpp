@@ -105,6 +105,25 @@ TEST_CASE("a source without an entry takes the nearest one, of its kind and name
   CHECK(project.options("src/a/k.cuh").from == "a/compile_commands.json, entry of a/k.cuh");
 }
 
+TEST_CASE("the last -D or -U of a name counts, and further entries of the source are noted") {
+  const Project project;
+  project.write("src/k.cu");
+  const auto options = [&](const std::string& entries) {
+    project.write("compile_commands.json", "[" + entries + "]");
+    return project.options("src/k.cu");
+  };
+  const auto entry = [](const std::string& words) {
+    return R"({"directory": ".", "file": "src/k.cu", "command": "nvcc )" + words + "\"}";
+  };
+  CHECK(options(entry("-DA=1 -UA -DB=2 -U B -D C=3 -UC -DC=4 --undefine-macro=D -DE -D__F__ -U__F__")).defines ==
+        Named{{"C", "4"}, {"E", "1"}});
+  CHECK(options(entry("-D__F__ -U__F__")).notes.empty());
+  const ProjectOptions several = options(entry("-DA=1") + ", " + entry("-DA=2") + ", " + entry("-DA=3"));
+  CHECK(several.defines == Named{{"A", "1"}});
+  CHECK(several.from == "../compile_commands.json, entry of k.cu");
+  CHECK(several.notes == std::vector<std::string>{"2 more entries of the same source (the first one counts)"});
+}
+
 TEST_CASE("files that are no list of compile commands are refused with their place") {
   const Project project;
   project.write("src/k.cu");
@@ -127,5 +146,5 @@ TEST_CASE("files that are no list of compile commands are refused with their pla
   const std::string large = project.write("large.json");
   fs::resize_file(large, std::uintmax_t{300} << 20);
   CHECK(project.error(large).find("large.json") != std::string::npos);
-  CHECK_THROWS_WITH_AS(project.options("src/k.cu", {"/gone"}), "-I /gone: there is no such directory", Error);
+  CHECK_THROWS_WITH_AS(project.options("src/k.cu", {"/gone"}), "-I /gone: the directory does not exist", Error);
 }
