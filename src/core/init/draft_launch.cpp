@@ -112,7 +112,9 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
   std::string name = axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS";
   if (work.taken.contains(name) && !work.model.steps.empty()) name += fmt::format("_{}", work.model.steps.size() + 1);
-  name = unused_name(work, name, "_PER_BLOCK", true);
+  // The user's parameter of this name is the one that is proposed here.
+  const bool is_given = given(work.request.parameters, name) && !work.names.words.contains(name);
+  if (!is_given) name = unused_name(work, name, "_PER_BLOCK", true);
   add_parameter(work, {name, "\"?\"", false, "", false});
   return name;
 }
@@ -152,7 +154,7 @@ void take_block(Work& work, DraftStep& step) {
         work.host_names.sizes[extent.front().text] = own->name;
         work.host_expressions->set(extent.front().text, own->name);
       }
-      if (number && (own->values == "\"?\"" || !own->compile_time)) {
+      if (number && !given(work.request.parameters, own->name) && (own->values == "\"?\"" || !own->compile_time)) {
         own->values = values_text(plausible_values(number, false));
         own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
       }

@@ -104,6 +104,22 @@ TEST_CASE("what is added to is inout, and so is what is passed on") {
   CHECK(has(sum, "grid = [\"ceildiv(n, THREADS)\"]"));
 }
 
+TEST_CASE("the parameter for the threads of a block has the values that are given for its name") {
+  const std::string kernel =
+      "__global__ void k(float* x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) x[i] = 1;\n}\n";
+  for (const std::string& source : {kernel, kernel + "int main() { k<<<(n + 127) / 128, 128>>>(p, n); }\n"}) {
+    init::DraftRequest request{source, {}, "k.cu", {}};
+    CHECK(init::draft_spec(request).parameters == std::vector<std::string>{"THREADS"});
+    request.parameters = {{"THREADS", "[32, 512]"}};
+    const init::Draft draft = init::draft_spec(request);
+    INFO(draft.text);
+    CHECK(draft.parameters == std::vector<std::string>{"THREADS"});
+    CHECK(draft.text.find("[32, 512]") != std::string::npos);
+    CHECK(draft.text.find("block = [\"THREADS\"]") != std::string::npos);
+  }
+}
+
 TEST_CASE("two dimensions: each axis is limited by its own size") {
   const Drafted product = drafted(
       "__global__ void mm(const double* a, const double* b, double* c, int m, int n, int k) {\n"
