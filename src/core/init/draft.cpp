@@ -707,12 +707,12 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
     for (const ChosenKernel& each : launched)
       if (different.insert(each.kernel).second) lines.push_back(std::to_string(each.launch->line));
     fail(
-        fmt::format("several kernels were found: {}; --entry NAME chooses one, and {} drafts [[steps]], "
+        fmt::format("several kernels were found: {}; --entry NAME chooses one, and {} [[steps]], "
                     "which a configuration launches one after the other",
                     list_of(kernels),
                     different.size() < 2
-                        ? fmt::format("--entry {},{}", names[0], names[1])
-                        : fmt::format("--steps, as {} does on lines {},",
+                        ? fmt::format("--entry {},{} drafts", names[0], names[1])
+                        : fmt::format("--steps drafts the launches of {} (lines {}) as",
                                       host.function_name(launched.front().launch->function), fmt::join(lines, ", "))));
   }
   std::vector<ChosenKernel> chosen;

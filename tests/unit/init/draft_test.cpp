@@ -620,7 +620,8 @@ TEST_CASE("a timing loop is one round, and its warm-up none; the list of kernels
   CHECK(draft.spec.steps.size() == 2);
   CHECK(has(draft, "entry = \"scale\"  # guess: one round of the loop on line 9, which does the same repeat times"));
   CHECK_FALSE(has(draft, "repeat ="));
-  CHECK(refused(two + main).find("--steps, as main does on lines 9, 9, drafts [[steps]]") != std::string::npos);
+  CHECK(refused(two + main).find("--steps drafts the launches of main (lines 9, 9) as [[steps]], which") !=
+        std::string::npos);
   CHECK_THROWS_AS(launched(two), Error);
 }
 
