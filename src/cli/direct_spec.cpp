@@ -114,6 +114,11 @@ Named parameters_of(const DirectOptions& options) {
   }
   Named parameters;
   for (const auto& [name, words] : given) {
+    const auto is_number = [](const std::string& word) { return RE2::FullMatch(word, number_form); };
+    const bool has_numbers = std::any_of(
+        words.begin(), words.end(), [](const std::string& word) { return RE2::PartialMatch(word, "^[-+]?[0-9]"); });
+    if ((has_numbers || words.size() == 1) && std::find(words.begin(), words.end(), "") != words.end())
+      throw bad_argument("-p {}={}: a value is empty. Write -p {}=64,128", name, fmt::join(words, ","), name);
     Words values;
     for (const std::string& word : words) {
       const auto range = range_of(name, word);
@@ -127,7 +132,6 @@ Named parameters_of(const DirectOptions& options) {
       values.insert(values.end(), more.begin(), more.end());
     }
     if (values.empty()) continue;
-    const auto is_number = [](const std::string& word) { return RE2::FullMatch(word, number_form); };
     if (const auto odd = std::find_if_not(values.begin(), values.end(), is_number);
         odd != values.end() && std::any_of(values.begin(), values.end(), is_number))
       tell("note: -p {}: '{}' is not a number, so all values of {} are texts\n", name, base::printable(*odd, 80), name);

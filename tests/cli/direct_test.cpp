@@ -131,6 +131,9 @@ TEST_CASE("options without use, and command lines without anything to tune, are 
   };
   cli.write("k.toml", "[space.params]\nA = [1]\n");
   CHECK(has(refused(""), "SPEC is missing: name a spec, or a kernel's source with -p"));
+  for (const char* values : {"1,,2", "1:4,", ""})
+    CHECK(has(refused(std::string("-p T=") + values + " -- 'echo {T}'"),
+              std::string("-p T=") + values + ": a value is empty. Write -p T=64,128"));
   CHECK(has(refused("k.toml -p A=1"), "-p: k.toml is taken for a spec, which has its parameters"));
   CHECK(has(refused("k.toml --time x"), "--time: it goes with a command"));
   CHECK(has(refused("-p B=1 --grid 2 -- 'echo {B}'"), "--grid: it goes with a kernel's source"));
