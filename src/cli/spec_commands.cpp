@@ -267,7 +267,7 @@ int check_one(const std::string& path, const CommonOptions& options, std::vector
     if (overlays || &each == &specs.front().second) init::check_signatures(each);
   const std::vector<CheckedSpace> spaces = check_spaces(specs, options);
   const spec::Spec& spec = specs.size() == 1 && options.backend != "auto" ? specs.front().second : plain;
-  tell_warnings(resolve::source_warnings(spec));
+  for (const std::string& warning : resolve::source_warnings(spec)) tell("warning: {}\n", warning);
   if (options.json())
     answers.push_back(check_json(spec, spaces));
   else

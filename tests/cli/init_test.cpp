@@ -154,7 +154,10 @@ TEST_CASE("a header that is missing is read as empty if the kernel compiles with
   CHECK(has(compiled.stderr_text, "read as empty: \"../up.h\", \"gone/host.h\""));
   const CommandResult checked = cli.xtune({"check", cli.path("k.toml")});
   CHECK(checked.exit_code == 0);
-  CHECK(has(checked.stderr_text, "k.cu:1: #include \"gone/host.h\" is not in"));
+  for (const CommandResult& told : {checked, cli.xtune({"init", cli.path("k.cu"), "-o", "-"})}) {
+    CHECK(has(told.stderr_text, "k.cu:1: #include \"gone/host.h\" is not in"));
+    CHECK(has(told.stderr_text, "k.cu:2: #include \"../up.h\" is not in"));
+  }
   const CommandResult failed =
       cli.xtune({"compile", spec_of("  y[0] = NEEDED;\n"), "--backend", "host", "--format", "json"});
   CHECK(has(failed.stdout_text, "'NEEDED' was not declared in this scope"));
