@@ -72,7 +72,7 @@ class CompileRun {
     };
     const std::vector<std::uint64_t> chosen = search::spread_sample(space, options_.limit, artifact_of);
     if (chosen.size() < space.size() && !options_.quiet)
-      tell("{}: {} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
+      tell("{}: {} of {} configurations: a sample with each value of each parameter (--limit N changes its size)\n",
            target.arch, chosen.size(), space.size());
     run::CompileSweep sweep(spec, space, resolver, target.backend.name, store, loop_, workers_.compiler());
     std::vector<Row> rows;
@@ -231,8 +231,8 @@ void add_compile_command(CLI::App& app, Context& context) {
   add_specs_argument(command, options.paths);
   OptionGroup(command, option_group::search)
       .number("--limit", options.limit, 1,
-              "Compile at most N configurations for each architecture and case: of a larger space, a sample that shows "
-              "every parameter value. Configurations that share a binary count once");
+              "Compile at most N configurations for each architecture and case: of a larger space, a sample with each "
+              "value of each parameter. Configurations that share a binary count once");
   add_keep_going_option(command, options.keep_going);
   add_problem_options(command, options.common);
   add_backend_option(command, options.common,

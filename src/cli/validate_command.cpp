@@ -131,7 +131,7 @@ std::vector<Bindings> chosen(const ValidateOptions& options, const spec::Spec& s
   for (const std::uint64_t index : search::spread_sample(space, limit, each))
     configs.push_back(space.named(space.at(index)));
   if (!options.quiet && configs.size() < space.size())
-    tell("{} of {} configurations, drawn so that every parameter value is among them (--limit says how many)\n",
+    tell("{} of {} configurations: a sample with each value of each parameter (--limit N changes its size)\n",
          configs.size(), space.size());
   return configs;
 }
@@ -222,7 +222,7 @@ void add_validate_command(CLI::App& app, Context& context) {
   add_specs_argument(command, options.paths);
   const OptionGroup search(command, option_group::search);
   search.number("--limit,--configs", options.configs, 1,
-                "Validate at most N configurations of each case, a sample that shows every parameter value");
+                "Validate at most N configurations of each case: a sample with each value of each parameter");
   search.flag("--all", options.all, "Validate every configuration")->excludes("--limit");
   search.value("--config", options.config, "NAME=VALUE,...",
                "Validate only configurations with these values: BLOCK=64,UNROLL=4");

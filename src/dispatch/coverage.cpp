@@ -288,7 +288,7 @@ std::vector<CoveredProblem> read_coverage(const std::vector<fs::path>& paths, st
   for (const fs::path& path : paths) {
     std::error_code error;
     if (!fs::exists(path, error))
-      throw Error(ErrorKind::invalid_argument, base::printable(path.string()) + ": there is no such log");
+      throw Error(ErrorKind::invalid_argument, base::printable(path.string()) + ": the log does not exist");
     if (!fs::is_directory(path, error)) {
       read_log(path, found, warnings);
       continue;
