@@ -142,7 +142,7 @@ TEST_CASE("a build tool without listed sources is warned of, and its makefile co
   CHECK(has(cli.xtune({"run", spec("")}).stderr_text, "m.toml:6:9: [process] sources is empty"));
 }
 
-TEST_CASE("failures of programs are data: exit code, standard error and what was printed are in the records") {
+TEST_CASE("records of failed programs have their exit code, standard output and standard error") {
   const Programs cli;
   const json result = cli.tune(cli.spec("", "[1, 8, 9]"));
   CHECK(result["counts"] == json{{"ok", 3}, {"launch_failed", 3}, {"wrong_result", 3}});
@@ -359,7 +359,7 @@ TEST_CASE("the example of a program tunes as it stands") {
   CHECK(json["best"]["metrics"]["GB_per_s"].get<double>() > 0);
 }
 
-TEST_CASE("Ctrl-C ends the program that runs, and keeps what was measured") {
+TEST_CASE("Ctrl-C ends the running program and keeps all measurements") {
   const Cli cli;
   const std::string spec = cli.write(
       "long.toml",

@@ -89,7 +89,7 @@ TEST_CASE("references that fail or describe something else are refused") {
             "asked for as f64"));
 }
 
-TEST_CASE("a stop token ends a run, with what was measured") {
+TEST_CASE("a stop token ends a run, which returns its measurements") {
   std::stop_source source;
   TuneSettings settings = host_settings();
   settings.stop = source.get_token();

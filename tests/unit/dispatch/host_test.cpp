@@ -610,7 +610,7 @@ TEST_CASE("the child of a fork calls the kernels of its parent") {
 }
 #endif
 
-TEST_CASE("host: xtune select picks from what was measured") {
+TEST_CASE("host: xtune select picks among measured configurations") {
   const Axpy axpy;
   const auto cover = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"select", axpy.spec, "--backend", "host", "--format", "json"};

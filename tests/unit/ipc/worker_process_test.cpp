@@ -313,7 +313,7 @@ TEST_CASE("misuse is refused") {
   CHECK_THROWS_AS(other.request({}, long_s, nullptr), Error);
 }
 
-TEST_CASE("what was killed from outside is told from what died and from what was too slow") {
+TEST_CASE("kills from outside, crashes and timeouts are distinguished") {
   EventLoop loop;
   WorkerProcess worker(loop, fake_worker());
   CHECK(failure_of(ask(loop, worker, {{"do", "kill"}}), WorkerFailureKind::crashed).from_outside);

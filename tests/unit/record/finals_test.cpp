@@ -125,7 +125,7 @@ TEST_CASE("A rival that only noise keeps in the finals never wins by its resourc
   CHECK(blocks(best_of(records)->ties) == std::vector<std::int64_t>{2});
 }
 
-TEST_CASE("The winner goes before what was measured until then, and behind what is faster since") {
+TEST_CASE("The winner ranks before earlier measurements, and after later ones that are faster") {
   Record uninvited = example_record(5, 0.98), faster = example_record(6, 0.9), slower = example_record(7, 1.01);
   faster.unix_time_ms += 20;
   slower.unix_time_ms += 20;

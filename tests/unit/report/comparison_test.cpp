@@ -86,7 +86,7 @@ TEST_CASE("answers, configurations and outcomes of one problem") {
   CHECK(pair.outcomes[0].after->outcome == Outcome::wrong_result);
 }
 
-TEST_CASE("what was found wrong later is no answer, although it was right once") {
+TEST_CASE("a configuration that failed later is not an answer, although it passed once") {
   store::Record wrong16 = failed(16, Outcome::wrong_result, "y: 3 of 4 elements differ (75 %)");
   wrong16.unix_time_ms += 1000;
   store::Record wrong32 = wrong16;

@@ -43,7 +43,7 @@ TEST_CASE("A store that cannot be written is reported once, and at the end the n
   CHECK(warnings.back().rfind("6 records could not be stored", 0) == 0);
 }
 
-TEST_CASE("After an update of the driver all is measured again, guided by what was measured before") {
+TEST_CASE("After an update of the driver a search is guided by earlier measurements") {
   xtune::fakes::Tuning t;
   t.parameters = xtune::fakes::only_a;
   t.rest = "[search]\nstrategy = \"local\"\n";  // one that learns

@@ -345,7 +345,7 @@ TEST_CASE("The way of a search depends on the outcomes, not on which worker was 
     }
 }
 
-TEST_CASE("The budget of seconds ends the run; what was measured is kept") {
+TEST_CASE("The budget of seconds ends the run, which keeps its measurements") {
   Tuning t;
   t.parameters = "A = { min = 1, max = 30 }\n";
   t.rest = "[search]\nseconds = 3.5\n";
@@ -361,7 +361,7 @@ TEST_CASE("The budget of seconds ends the run; what was measured is kept") {
   CHECK(stored_records(t) == 4);
 }
 
-TEST_CASE("The stop flag ends the run at once; what was measured is kept, the next run does the rest") {
+TEST_CASE("The stop flag ends the run at once; its measurements are kept, and the next run does the rest") {
   Tuning t;
   t.parameters = "A = { min = 1, max = 20 }\n";
   t.observer.also = [&](const Record&) { t.stop = t.observer.records.size() == 5; };

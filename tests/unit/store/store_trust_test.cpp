@@ -118,7 +118,7 @@ TEST_CASE("what is merged or loaded from a file of the user's choice may be anyb
   CHECK_NOTHROW(Bundle{bundle});
 }
 
-TEST_CASE("gc removes what was used longest ago first") {
+TEST_CASE("gc removes the least recently used artifacts first") {
   const TemporaryDirectory store;
   const ArtifactCache cache(store.path());
   const Artifact old = put_artifact(store.path(), "older"), young = put_artifact(store.path(), "newer");

@@ -71,7 +71,7 @@ TEST_CASE("children are found, and killed with what they have started, but for t
   ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);  // this process does not adopt orphans of other tests
 }
 
-TEST_CASE("what a process has started ends with the scope that looks after it, what was there before stays") {
+TEST_CASE("processes started within the scope end with it, and earlier ones stay") {
   int earlier = 0;
   {
     const Family before;

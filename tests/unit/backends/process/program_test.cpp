@@ -109,7 +109,7 @@ TEST_CASE("a missing program is reported") {
   CHECK(has(shell.failure(), "launch_failed: the program: cannot start ./no-such-program: no such file"));
 }
 
-TEST_CASE("a metric that is not found shows what was printed") {
+TEST_CASE("the message about a missing metric quotes the output") {
   const std::string failure = Shell("echo 'speed: 12 parsecs'").failure();
   CHECK(has(failure, "wrong_result: the time was not found: no line matches the regular expression"));
   CHECK(has(failure, "the program printed:\nspeed: 12 parsecs"));

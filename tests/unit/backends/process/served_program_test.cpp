@@ -170,7 +170,7 @@ TEST_CASE("errors of the server are the outcomes of its configurations, and it g
   CHECK(served.pids().size() == 1);
 }
 
-TEST_CASE("an answer without what was asked for is a wrong result") {
+TEST_CASE("an answer that lacks a requested value is a wrong result") {
   Served served;
   CHECK(served.failure("answer()") == "wrong_result: the server's answer: \"times_ms\" is missing");
   CHECK(has(served.failure("answer(times_ms=3)"), "\"times_ms\" is of type number, and a list of 1 is expected"));
