@@ -67,22 +67,6 @@ std::string usage_of(const CommandText& command) {
   return usage + " [OPTIONS]";
 }
 
-void add_to_group(CommandText& command, const std::string& group, OptionText option) {
-  const auto found =
-      std::find_if(command.groups.begin(), command.groups.end(), [&](const auto& each) { return each.first == group; });
-  if (found != command.groups.end())
-    found->second.push_back(std::move(option));
-  else
-    command.groups.push_back({group, {std::move(option)}});
-}
-
-std::size_t rank_of(const std::string& group) {
-  using namespace option_group;
-  const char* const order[] = {search, problem, device, direct, job, output, store};
-  const auto found = std::find(std::begin(order), std::end(order), group);
-  return group == other ? std::size(order) + 1 : static_cast<std::size_t>(found - std::begin(order));
-}
-
 /// Reads a footer: lines that begin with spaces are examples, the others are notes.
 void read_footer(const std::string& footer, CommandText& command) {
   for (const std::string_view line : base::split_lines(footer)) {
@@ -105,16 +89,17 @@ CommandText describe(const CLI::App& app) {
   command.path = full_name(app);
   command.summary = app.get_description();
   read_footer(app.get_footer(), command);
-  const std::string unnamed = CLI::OptionDefaults().get_group();  // its name differs between releases of CLI11
-  for (const CLI::Option* const option : app.get_options()) {
-    const std::string group = option->get_group();
-    if (option->get_positional())
-      command.arguments.push_back(option_text(*option));
-    else if (!group.empty())
-      add_to_group(command, group == unnamed ? option_group::other : group, option_text(*option));
-  }
-  std::stable_sort(command.groups.begin(), command.groups.end(),
-                   [](const auto& a, const auto& b) { return rank_of(a.first) < rank_of(b.first); });
+  const auto add_options = [&](const std::string& group, const char* shown) {
+    std::vector<OptionText> options;
+    for (const CLI::Option* const option : app.get_options())
+      if (!option->get_positional() && option->get_group() == group) options.push_back(option_text(*option));
+    if (!options.empty()) command.groups.emplace_back(shown, std::move(options));
+  };
+  for (const CLI::Option* const option : app.get_options())
+    if (option->get_positional()) command.arguments.push_back(option_text(*option));
+  using namespace option_group;
+  for (const char* const group : {search, problem, device, direct, job, output, store}) add_options(group, group);
+  add_options(CLI::OptionDefaults().get_group(), other);  // its name differs between releases of CLI11
   for (const CLI::App* const each : app.get_subcommands([](const CLI::App*) { return true; }))
     if (!each->get_group().empty()) command.commands.push_back(describe(*each));
   command.usage = usage_of(command);

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "cli/live_report.hpp"
+#include "cli/report_command.hpp"
 #include "cluster/progress.hpp"
 #include "cluster/walltime.hpp"
 #include "core/run/tuner.hpp"

@@ -3,9 +3,7 @@
 
 #include "cli/cases.hpp"
 #include "cli/direct_spec.hpp"
-#include "cli/live_report.hpp"
 #include "cli/progress.hpp"
-#include "cli/report_command.hpp"
 #include "cluster/claims.hpp"
 #include "cluster/launcher.hpp"
 #include "cluster/progress.hpp"
