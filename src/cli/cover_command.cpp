@@ -69,43 +69,27 @@ Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const run
   return scores;
 }
 
-/// Numbers configurations, with equal numbers for equal ones. The few texts of names have numbers, too.
-class Numbers {
- public:
-  std::size_t of(const store::StoredConfig* row) {
-    if (!last_ || *last_ != row->names()) by_values_ = &by_names_[*(last_ = row->names())];
-    const auto [place, is_new] = by_values_->try_emplace(row->values(), count_);
-    count_ += is_new;
-    return place->second;
-  }
-  std::size_t count() const { return count_; }
-
- private:
-  std::size_t count_ = 0;
-  std::map<std::string_view, std::unordered_map<std::string_view, std::size_t>> by_names_;
-  std::unordered_map<std::string_view, std::size_t>* by_values_ = nullptr;
-  std::optional<std::string_view> last_;
-};
-
 Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
                  const run::Target& target, const std::filesystem::path& store) {
   Matrix matrix;
-  Numbers numbers;
+  // By their values: rows with other parameters than the spec's are not among the scores.
+  std::unordered_map<std::string_view, std::size_t> numbers;
   std::vector<std::vector<std::pair<std::size_t, double>>> found;
   for (const Bindings& problem : problems) {
     const Scores scores = scores_of(problem, stored, target, fit_of(spec, problem, target, store));
     std::vector<std::pair<std::size_t, double>> row;
     for (const auto& [config, score] : scores.best_first) {
-      const std::size_t known = numbers.count(), number = numbers.of(config);
-      if (number == known) matrix.rows.push_back(config);
-      row.emplace_back(number, ratio_of(score, scores.best_first.front().second));
+      const auto [number, is_new] = numbers.try_emplace(config->values(), matrix.rows.size());
+      if (is_new) matrix.rows.push_back(config);
+      row.emplace_back(number->second, ratio_of(score, scores.best_first.front().second));
     }
     if (scores.stale) matrix.stale.emplace_back(problem, *scores.stale);
     (row.empty() ? matrix.without : matrix.problems).push_back(problem);
     if (!row.empty()) found.push_back(std::move(row));
   }
   for (auto& row : found) {
-    std::vector<double>& ratios = matrix.ratios.emplace_back(numbers.count(), std::numeric_limits<double>::infinity());
+    std::vector<double>& ratios =
+        matrix.ratios.emplace_back(matrix.rows.size(), std::numeric_limits<double>::infinity());
     // If a configuration was measured under several keys, the best measurement counts.
     for (const auto& [number, ratio] : row) ratios[number] = std::min(ratios[number], ratio);
     row = {};

@@ -27,16 +27,12 @@ struct Verdicts {
 /// Finds the stored records of a configuration, for any problem.
 class MeasuredConfigs {
  public:
-  explicit MeasuredConfigs(const store::StoreView& view) : view_(view) {
+  explicit MeasuredConfigs(const store::StoreView& view) {
     rows_.reserve(view.records());
-    view.each_row([&](const store::StoredConfig& row) { rows_.emplace_back(hash(row.names(), row.values()), &row); });
-    std::sort(rows_.begin(), rows_.end());
+    view.each_row([&](const store::StoredConfig& row) { rows_.emplace(hash(row.names(), row.values()), &row); });
   }
 
-  bool has(const Bindings& config) const {
-    const auto [begin, end] = rows_of(config);
-    return begin != end;
-  }
+  bool has(const Bindings& config) const { return rows_.contains(hash(config)); }
 
   struct Nearest {
     std::vector<std::string> differences;  ///< stored -> today, one line each; empty: none
@@ -61,23 +57,20 @@ class MeasuredConfigs {
   }
 
  private:
-  using Row = std::pair<std::size_t, const store::StoredConfig*>;
-
   static std::size_t hash(std::string_view names, std::string_view values) {
     return std::hash<std::string_view>()(names) * 31 + std::hash<std::string_view>()(values);
   }
 
-  std::pair<std::vector<Row>::const_iterator, std::vector<Row>::const_iterator> rows_of(const Bindings& config) const {
-    const auto by_hash = [](const Row& a, const Row& b) { return a.first < b.first; };
+  static std::size_t hash(const Bindings& config) {
     std::string names, values;
     store::encode_bindings(config, names, values);
-    return std::equal_range(rows_.begin(), rows_.end(), Row{hash(names, values), nullptr}, by_hash);
+    return hash(names, values);
   }
 
   std::vector<const store::StoredConfig*> nearest_rows(const Bindings& config, const Bindings& problem,
                                                        const device::DeviceInfo& device) const {
     constexpr std::ptrdiff_t max_rows = 8;
-    const auto [begin, end] = rows_of(config);
+    const auto [begin, end] = rows_.equal_range(hash(config));
     std::vector<const store::StoredConfig*> rows;
     for (auto row = begin; row != end; ++row) rows.push_back(row->second);
     const auto rank = [&](const store::StoredConfig* row) {
@@ -90,8 +83,7 @@ class MeasuredConfigs {
     return rows;
   }
 
-  const store::StoreView& view_;
-  std::vector<Row> rows_;  ///< by the hash of the configuration
+  std::unordered_multimap<std::size_t, const store::StoredConfig*> rows_;  ///< by the hash of the configuration
 };
 
 /// Which of the first configurations have a stored result for this problem on this kind of device.
