@@ -38,6 +38,20 @@ Bindings overlaid(Bindings problem, const Bindings& given) {
   return problem;
 }
 
+/// Throws Error(invalid_argument) for a configuration that has other names than these parameters.
+void require_parameters(const std::vector<space::Parameter>& parameters, const Bindings& config,
+                        const std::string& where) {
+  std::vector<std::string> known;
+  for (const space::Parameter& parameter : parameters) known.push_back(parameter.name);
+  for (const auto& [name, value] : config)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: '{}' is not a parameter{}", where, name, base::did_you_mean(name, known)));
+  for (const std::string& name : known)
+    if (!config.contains(name))
+      throw Error(ErrorKind::invalid_argument, fmt::format("{}: the parameter {} has no value", where, name));
+}
+
 }  // namespace
 
 void check_jobs(std::size_t jobs) {
@@ -62,19 +76,6 @@ Bindings choose_problem(const spec::Spec& spec, const Bindings& given) {
       ErrorKind::invalid_argument,
       fmt::format("'{}' has {} cases ({}, {}, ...): say which with settings.problem, or call tune_cases",
                   spec.kernel.name, problems.size(), space::shown_text(problems[0]), space::shown_text(problems[1])));
-}
-
-void require_parameters(const std::vector<space::Parameter>& parameters, const Bindings& config,
-                        const std::string& where) {
-  std::vector<std::string> known;
-  for (const space::Parameter& parameter : parameters) known.push_back(parameter.name);
-  for (const auto& [name, value] : config)
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{}: '{}' is not a parameter{}", where, name, base::did_you_mean(name, known)));
-  for (const std::string& name : known)
-    if (!config.contains(name))
-      throw Error(ErrorKind::invalid_argument, fmt::format("{}: the parameter {} has no value", where, name));
 }
 
 void require_values(const std::vector<space::Parameter>& parameters, const Bindings& config, const std::string& where) {

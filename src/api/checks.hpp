@@ -21,11 +21,8 @@ Bindings choose_problem(const spec::Spec& spec, const Bindings& given);
 /// The same for every case; cases that become equal are merged.
 std::vector<Bindings> choose_problems(const spec::Spec& spec, const Bindings& given);
 
-/// Throws Error(invalid_argument) for a configuration that has other names than these parameters.
-void require_parameters(const std::vector<space::Parameter>& parameters, const Bindings& config,
-                        const std::string& where);
-
-/// The same, and for a value that is not among its parameter's.
+/// Throws Error(invalid_argument) for a configuration that has other names than these parameters, and for a value that
+/// is not among its parameter's.
 void require_values(const std::vector<space::Parameter>& parameters, const Bindings& config, const std::string& where);
 
 /// These configurations by their number in the space, each once. Invalid ones are passed to `passed_over`. Throws

@@ -181,10 +181,6 @@ std::optional<build::Artifact> compiled_again(const spec::Spec& spec, const reso
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 /// What of a spec a result does not hold; load() has it from the spec. Empty: nothing.
 std::string lacks_of_results(const spec::Spec& spec) {
   for (const spec::ArgSpec& argument : spec.args)

@@ -159,6 +159,13 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
 
 TuneCall::~TuneCall() = default;
 
+run::TuneResult TuneCall::tune_one(Case& one) {
+  return unless_stopped(one, [&] {
+    prepare(one);
+    return run(one, listed_configs(one));
+  });
+}
+
 std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
   const bool across = base_.objective.across != spec::ObjectiveSpec::Across::each && problems.size() > 1;
   std::vector<std::unique_ptr<Case>> cases;
@@ -167,10 +174,7 @@ std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
   for (const Bindings& problem : problems) {
     if (stopped()) break;
     Case& one = *cases.emplace_back(std::make_unique<Case>(*this, problem));
-    tuned.push_back(unless_stopped(one, [&] {
-      prepare(one);
-      return run(one, listed_configs(one));
-    }));
+    tuned.push_back(tune_one(one));
     if (across) continue;
     results.push_back(result_of(one, tuned.back()));
     cases.clear();
@@ -180,10 +184,7 @@ std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
 
 dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
   Case one(*this, problem);
-  const run::TuneResult tuned = unless_stopped(one, [&] {
-    prepare(one);
-    return run(one, listed_configs(one));
-  });
+  const run::TuneResult tuned = tune_one(one);
   dispatch::Tuned outcome;
   const store::Objective objective(one.spec);
   if (const auto best = store::best_of(tuned.all(), objective.criterion(tuned.problem, tuned.device))) {

@@ -35,6 +35,7 @@ class TuneCall {
   /// An empty result if the stop token ends it.
   run::TuneResult unless_stopped(const Case& one, const std::function<run::TuneResult()>& body) const;
   void prepare(Case& one);
+  run::TuneResult tune_one(Case& one);
   std::vector<Bindings> listed_configs(Case& one);
   run::TuneResult run(Case& one, std::vector<Bindings> only);
   /// Why the store does not have the record and its artifact; empty: it has them.

@@ -281,13 +281,10 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-bool names(std::string_view patterns, const std::string& kernel) {
-  while (!patterns.empty()) {
-    const auto comma = patterns.find(',');
-    if (fnmatch(std::string(patterns.substr(0, comma)).c_str(), kernel.c_str(), 0) == 0) return true;
-    patterns.remove_prefix(comma == std::string_view::npos ? patterns.size() : comma + 1);
-  }
-  return false;
+bool names(const std::string& patterns, const std::string& kernel) {
+  const std::vector<std::string> all = base::split(patterns, ',');
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& each) { return fnmatch(each.c_str(), kernel.c_str(), 0) == 0; });
 }
 
 std::uint64_t limit(const char* name, std::uint64_t usual, const std::function<void(const std::string&)>& say) {
@@ -343,9 +340,9 @@ bool Capture::wants(const Bindings& problem, const std::vector<std::uint64_t>& b
   if (launches_left_ == 0 || !seen_.insert(problem).second) return false;
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const std::uint64_t copies = plan_.passed(i).role == spec::ArgRole::inout ? 2 : 1;
+    const bool twice = plan_.passed(i).role == spec::ArgRole::inout;
     if (__builtin_add_overflow(total, bytes[i], &total)) return false;
-    if (copies == 2 && __builtin_add_overflow(total, bytes[i], &total)) return false;
+    if (twice && __builtin_add_overflow(total, bytes[i], &total)) return false;
   }
   if (total > bytes_left_) {
     say_(fmt::format("{}, {}: not captured: its data take {}, and {} are left (XTUNE_CAPTURE_MB)", spec_.kernel.name,

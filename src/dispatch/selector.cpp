@@ -57,36 +57,27 @@ struct LoadedStores {
 
 /// One question, answered by records as today's spec evaluates them: each with its own compiler, which does not matter
 /// to a program that only runs an artifact. What is passed by reference must outlive it. One thread at a time.
-class Selector::Query {
- public:
-  Query(const spec::Spec& spec_, const Bindings& problem_, const device::DeviceInfo& device_,
-        const std::vector<std::string>& archs, std::shared_ptr<const LoadedStores> stores,
-        std::vector<store::Record> own_, const Selector& selector)
-      : spec(spec_),
-        problem(problem_),
-        device(device_),
-        own(std::move(own_)),
-        archs_(archs),
-        stores_(std::move(stores)),
-        selector_(selector) {}
-  Query(const Query&) = delete;
-  Query& operator=(const Query&) = delete;
-
+struct Selector::Query {
   const spec::Spec& spec;
   const Bindings& problem;
   const device::DeviceInfo& device;
+  const std::vector<std::string>& archs;
+  const std::shared_ptr<const LoadedStores> stores;
   const std::vector<store::Record> own;  ///< winners that are not in any store
+  const Selector& selector;
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<store::SpecFit>> fits{};  ///< by arch and toolchain
+  std::map<Bindings, std::string> known_objections{};  ///< by configuration; empty: none
 
   /// As Selector::objection_to. Throws store::RecordsChanged.
   const std::string& objection_to(const Bindings& config) {
-    const auto known = objections_.find(config);
-    return known != objections_.end() ? known->second
-                                      : objections_.emplace(config, find_objection(config)).first->second;
+    const auto known = known_objections.find(config);
+    return known != known_objections.end() ? known->second
+                                           : known_objections.emplace(config, find_objection(config)).first->second;
   }
   /// All texts that objection_to returned.
   std::vector<std::string> objections() const {
     std::vector<std::string> all;
-    for (const auto& [config, text] : objections_)
+    for (const auto& [config, text] : known_objections)
       if (!text.empty()) all.push_back(text);
     return all;
   }
@@ -95,33 +86,26 @@ class Selector::Query {
   /// Uses whole records: for goals other than the time, and for those of other architectures (any_key).
   Selection from_records(const std::vector<store::Record>& records, bool any_key);
 
- private:
   store::SpecFit& fit(const std::string& arch, const std::string& toolchain) {
-    auto& fit = fits_[{arch, toolchain}];
+    auto& fit = fits[{arch, toolchain}];
     if (!fit)
       fit = std::make_unique<store::SpecFit>(
-          spec, problem, device, arch, toolchain, selector_.store_,
-          [this](const std::string& key) { return manifest_of(key, selector_.store_, selector_.bundle_.get()); });
+          spec, problem, device, arch, toolchain, selector.store_,
+          [this](const std::string& key) { return manifest_of(key, selector.store_, selector.bundle_.get()); });
     return *fit;
   }
-  std::string obstacle(const store::Record& record) { return fit(archs_.front(), record.toolchain).obstacle(record); }
+  std::string obstacle(const store::Record& record) { return fit(archs.front(), record.toolchain).obstacle(record); }
   std::vector<std::string> differences(const store::Record& record);
   std::string find_objection(const Bindings& config);
   /// The conditions of today's spec on records.
   store::LookupRules rules();
   Selection from_view(const store::StoreView& view);
   Selection selection_of(const store::LookupResult& found) const;
-
-  const std::vector<std::string>& archs_;
-  const std::shared_ptr<const LoadedStores> stores_;
-  const Selector& selector_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<store::SpecFit>> fits_;  ///< by arch and toolchain
-  std::map<Bindings, std::string> objections_;  ///< by configuration; empty: none
 };
 
 std::vector<std::string> Selector::Query::differences(const store::Record& record) {
   std::vector<std::string> differences;
-  for (const std::string& arch : archs_) {
+  for (const std::string& arch : archs) {
     std::vector<std::string> of_arch = fit(arch, record.toolchain).differences(record);
     if (of_arch.empty()) return of_arch;
     if (differences.empty() || store::key_fit(of_arch) < store::key_fit(differences)) differences = std::move(of_arch);
@@ -147,7 +131,7 @@ std::string Selector::Query::find_objection(const Bindings& config) {
   const std::string text = space::bindings_text(config);
   std::vector<store::PastLaunch> launches;
   std::vector<std::function<store::Record()>> records;
-  for (const store::StoreView& view : stores_->views)
+  for (const store::StoreView& view : stores->views)
     for (const store::StoredConfig* row : view.suspect(text)) {
       const bool passed = row->outcome == Outcome::ok;
       if (!passed && !store::failed_when_run(row->outcome, "")) continue;
@@ -214,7 +198,7 @@ Selection Selector::Query::from_view(const store::StoreView& view) {
 
 Selection Selector::Query::from_views() {
   Selection best;
-  for (const store::StoreView& view : stores_->views) {
+  for (const store::StoreView& view : stores->views) {
     Selection next = from_view(view);
     if (best.choice.reasons.empty() || rank(next) < rank(best)) std::swap(best, next);
     best.choice.reasons.insert(best.choice.reasons.end(), next.choice.reasons.begin(), next.choice.reasons.end());
@@ -358,7 +342,7 @@ auto Selector::with_query(const spec::Spec& spec, const Bindings& problem, const
   constexpr int max_reads = 3;
   for (int reads = 1;; ++reads) {
     try {
-      Query query(spec, problem, device, archs, stores_of(device), remembered(device), *this);
+      Query query{spec, problem, device, archs, stores_of(device), remembered(device), *this};
       return ask(query);
     } catch (const store::RecordsChanged&) {
       if (reads == max_reads) throw;

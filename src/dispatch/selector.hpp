@@ -60,7 +60,7 @@ class Selector {
   const std::filesystem::path& store() const noexcept { return store_; }
 
  private:
-  class Query;
+  struct Query;
   std::shared_ptr<const LoadedStores> stores_of(const device::DeviceInfo& device);
   std::shared_ptr<const LoadedStores> load_stores(const device::DeviceInfo& device,
                                                   std::vector<std::string>& warnings) const;

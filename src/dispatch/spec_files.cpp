@@ -80,8 +80,6 @@ void SourceCopy::write(const fs::path& folder) const {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // The names for [on.<backend>]; empty: without an overlay.
 std::vector<std::string> overlay_names() {
   std::vector<std::string> names = device::backends_of(device::SourceKind::cuda_cpp);
