@@ -45,14 +45,32 @@ class Lexer {
     at_ = end;
   }
 
+  struct Marker {
+    std::string_view name;
+    bool system = false;
+  };
+  static Marker marker_in(std::string_view line) {
+    const auto end = std::min(line.rfind('"'), line.size());
+    return {line.substr(0, end).substr(std::min(line.find('"'), end)), line.find(" 3", end) != std::string_view::npos};
+  }
+
+  /// Whether the next marker continues the user's file: GCC marks what a system header's macro stands for there, too.
+  bool file_goes_on(std::size_t at) const {
+    const auto next = text_.find("\n# ", at);
+    if (next == std::string_view::npos) return false;
+    const Marker marker = marker_in(text_.substr(next + 1, text_.find('\n', next + 1) - next - 1));
+    return marker.name == users_file_ && !marker.system;
+  }
+
   void directive() {
     const auto end = std::min(text_.find('\n', at_), text_.size());
     const std::string_view line = text_.substr(at_, end - at_);
     auto digit = line.find_first_not_of(' ', 1);
     const bool marker = digit != std::string_view::npos && std::isdigit(static_cast<unsigned char>(line[digit]));
     if (marker) {
-      const auto name_end = line.rfind('"');
-      system_ = name_end != std::string_view::npos && line.find(" 3", name_end) != std::string_view::npos;
+      const Marker here = marker_in(line);
+      system_ = here.system && !(here.name == users_file_ && file_goes_on(end));
+      if (!system_) users_file_ = here.name;
       at_ = end;
     } else if (system_) {
       at_ = end;
@@ -88,6 +106,7 @@ class Lexer {
   std::string_view text_;
   std::size_t at_ = 0;
   bool line_start_ = true, system_ = false;
+  std::string_view users_file_;  ///< the last one
   std::vector<Token> tokens_;
 };
 

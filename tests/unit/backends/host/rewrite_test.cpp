@@ -89,6 +89,11 @@ TEST_CASE("only the user's files are looked at") {
   CHECK(result.text == system + "# 1 \"kernel.cu\" 2\n__attribute__((noinline)) int b;\n");
   CHECK_FALSE(result.uses_fibers);
   CHECK_FALSE(mentions(system, "g"));
+  // A macro of a system header in the user's file: #define extern extern.
+  const std::string macro = "# 1 \"k.cu\"\n{\n# 2 \"k.cu\" 3 4\nextern\n# 2 \"k.cu\"\n__shared__ int a[]; }\n";
+  CHECK(rewritten(macro).find("(*const a) = XtuneDynamicShared()") != std::string::npos);
+  // A header that says of itself that it is one.
+  CHECK_FALSE(mentions("# 1 \"own.h\" 1\n# 2 \"own.h\" 3\nint g;\n# 3 \"own.h\" 3\nint h;\n# 4 \"k.cu\" 2\n", "g"));
   CHECK(mentions("# 1 \"kernel.cu\"\nvoid g();", "g"));
 }
 
