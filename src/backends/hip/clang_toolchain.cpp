@@ -64,6 +64,18 @@ static inline __attribute__((device)) unsigned int xtune_atomic_dec(unsigned int
 #define atomicDec xtune_atomic_dec
 )";
 
+/// HIP's vector types have operators as members, which CUDA's lack: a source's own ones for them are ambiguous.
+bool is_between_operators(const system::CommandResult& result) {
+  return !result.ok() && result.stderr_text.find("use of overloaded operator") != std::string::npos &&
+         result.stderr_text.find("hip_vector_types.h") != std::string::npos;
+}
+
+/// Of equal functions, clang prefers one with a condition.
+std::string preferred(const std::string& source) {
+  return "#pragma clang attribute push(__attribute__((enable_if(true, \"\"))), apply_to = function)\n" + source +
+         "\n#pragma clang attribute pop\n";
+}
+
 class ClangToolchain final : public compiler::ExternalToolchain {
  public:
   explicit ClangToolchain(const ClangInstallation& clang)
@@ -146,8 +158,10 @@ class ClangToolchain final : public compiler::ExternalToolchain {
                      "-I" + (work / "unusable").string(), "-idirafter", (work / "missing").string()});
     append(command, compiler::listing_options());
     append(command, {"-o", "kernel.hsaco", "-"});
-    const system::CommandResult compiled = compiler::run_compiler(
-        command, source_text(request) + compiler::pointers_text(compiler::names_of(request)), work);
+    const std::string source = source_text(request) + compiler::pointers_text(compiler::names_of(request));
+    system::CommandResult compiled = compiler::run_compiler(command, source, work);
+    if (is_between_operators(compiled))
+      if (auto again = compiler::run_compiler(command, preferred(source), work); again.ok()) compiled = again;
     const auto read = assembly_reads_files(request) ? std::nullopt : files_listed(request, flags, work, headers.back());
     return compiler::with_files_read(read, [&] { return artifact_of(compiled, request, work); });
   }

@@ -297,6 +297,15 @@ TEST_CASE("hip clang: a template for CDNA and RDNA, with its resources") {
   }
 }
 
+TEST_CASE("hip clang: operators of a source take the place of HIP's own") {
+  if (!installed_clang()) return;
+  const std::string source =
+      "inline __host__ __device__ void operator+=(float2& a, float2 b) { a.x += b.x; a.y += b.y; }\n"
+      "inline __device__ float2 operator*(float2 a, float b) { return make_float2(a.x * b, a.y); }\n"
+      "template <int N> __global__ void k(float2* x) { x[0] += x[N] * 2.0f; }\n";
+  CHECK(installed_clang()->compile(request_for("gfx942", "k<3>", source)).usage.registers.value_or(0) > 0);
+}
+
 TEST_CASE("hip clang: functions of the device libraries, for an architecture that they do not know") {
   if (!installed_clang()) return;
   const std::string source = R"(
