@@ -72,7 +72,7 @@ struct SmallFloat {
     const int exponent = (bits >> Mantissa) & exponent_mask;
     const std::uint64_t mantissa = bits & mantissa_mask;
     if (exponent == 0) {
-      const double magnitude = static_cast<double>(mantissa) * smallest();
+      const double magnitude = static_cast<double>(mantissa) * power_of_two(1 - bias - Mantissa);
       return sign ? -magnitude : magnitude;
     }
     const bool special = NanOnlyTop ? (bits & (infinity | mantissa_mask)) == nan : exponent == exponent_mask;
@@ -90,26 +90,18 @@ struct SmallFloat {
       const std::uint64_t payload = fraction >> (52 - Mantissa);
       return static_cast<Bits>(sign | (NanOnlyTop || payload == 0 ? nan : infinity | payload));
     }
-    if (wide == 0) return static_cast<Bits>(sign);  // below 2^-1022: too small for any of these formats
-    // Below the smallest normal number the quantum stays the same, so fewer bits of the significand are kept.
+    // Below the smallest normal number the quantum stays the same. The division is exact.
     const int exponent = std::max(wide - 1023, 1 - bias);
-    const int shift = 52 - Mantissa + (exponent - (wide - 1023));
-    if (shift > 53) return static_cast<Bits>(sign);  // less than half of the smallest number
-    const std::uint64_t significand = fraction | (std::uint64_t{1} << 52);
-    std::uint64_t kept = significand >> shift;
-    const std::uint64_t rest = significand & ((std::uint64_t{1} << shift) - 1);
-    const std::uint64_t half = std::uint64_t{1} << (shift - 1);
-    if (rest > half || (rest == half && (kept & 1))) ++kept;
+    const double quanta = std::nearbyint(std::abs(value) / power_of_two(exponent - Mantissa));
     // The significand's leading 1 carries into the exponent field, as does a rounding that overflows the mantissa.
-    const std::uint64_t magnitude = (std::uint64_t(exponent + bias - 1) << Mantissa) + kept;
+    const std::uint64_t magnitude =
+        (std::uint64_t(exponent + bias - 1) << Mantissa) + static_cast<std::uint64_t>(quanta);
     return static_cast<Bits>(sign | (magnitude >= first_too_large ? overflow : magnitude));
   }
 
  private:
-  static constexpr double smallest() noexcept {
-    double value = 1;
-    for (int i = 0; i < bias - 1 + Mantissa; ++i) value /= 2;
-    return value;
+  static constexpr double power_of_two(int exponent) noexcept {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
   }
 };
 
