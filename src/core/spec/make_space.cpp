@@ -11,7 +11,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "core/space/value.hpp"
-#include "core/spec/spec.hpp"
+#include "core/spec/reader.hpp"
 #include "core/spec/template_text.hpp"
 #include "xtune/error.hpp"
 
@@ -110,8 +110,7 @@ class ValueFinder {
 
 /// The parameter of each column.
 std::vector<std::size_t> read_header(Table& table, const std::vector<space::Parameter>& parameters) {
-  std::vector<std::string> names;
-  for (const space::Parameter& parameter : parameters) names.push_back(parameter.name);
+  const std::vector<std::string> names = names_of(parameters);
   const std::vector<CsvField> header = table.next();
   if (header.empty()) table.fail({}, "the file is empty: its first line names the parameters");
   std::vector<std::size_t> columns;

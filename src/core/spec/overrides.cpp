@@ -1,4 +1,6 @@
 // What changes a spec: [on.<backend>], -D, --config, --filter and --partition, and suites.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -36,10 +38,9 @@ std::string note_of(const Changes& changes, const std::string& backend, const st
   if (parameters > 0)
     parts.push_back("other values of " +
                     (parameters > 5 ? std::to_string(parameters) + " parameters" : joined(changes.parameters)));
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
-  const std::string device = backend == "host" ? "the CPU" : backend;
-  return text.empty() ? "" : "on " + device + ": " + text + " (" + file + " [on." + backend + "])";
+  return parts.empty() ? ""
+                       : fmt::format("on {}: {} ({} [on.{}])", backend == "host" ? "the CPU" : backend,
+                                     fmt::join(parts, "; "), file, backend);
 }
 
 TomlNode& entry(TomlNode& table, const std::string& key, const TomlNode& like) {
@@ -238,10 +239,9 @@ void apply_choices(Reader& reader, const Defines& choices) {
   for (const auto& [name, text] : choices) {
     space::Parameter* const parameter = base::find_named(reader.spec.parameters, name);
     if (!parameter) {
-      std::vector<std::string> names;
-      for (const space::Parameter& known : reader.spec.parameters) names.push_back(known.name);
+      const std::string hint = base::did_you_mean(name, names_of(reader.spec.parameters));
       throw Error(ErrorKind::invalid_argument, "--config " + base::printable(name, 80) + ": not a parameter of " +
-                                                   reader.document.at({}).file + base::did_you_mean(name, names));
+                                                   reader.document.at({}).file + hint);
     }
     const Value value = parse_like(name, text, parameter->values.front(), "--config");
     if (std::find(parameter->values.begin(), parameter->values.end(), value) == parameter->values.end())

@@ -133,24 +133,22 @@ constexpr auto value_section = section<device::ProgramValue>(
 device::ProgramValue read_value(const Reader& reader, const TomlNode& node, const std::string& what, bool time) {
   device::ProgramValue value;
   value_section.checked(reader, node, what);
+  using Form = device::ProgramValue::Form;
   std::vector<std::string> forms;
-  for (const char* form : {"json", "csv", "regex"})
-    if (node.find(form) != nullptr) forms.emplace_back(form);
+  for (const auto& [name, form] : {std::pair("json", Form::json), {"csv", Form::csv}, {"regex", Form::regex}})
+    if (node.find(name) != nullptr) forms.emplace_back(name), value.form = form;
   if (forms.size() != 1)
     reader.fail(node.at, what + " needs exactly one of json (a path), csv (a column) and regex, got " +
                              (forms.empty() ? "none" : forms[0] + " and " + forms[1]));
   const TomlNode& where = *node.find(forms[0]);
   value.where = reader.text(where, what + "." + forms[0]);
   if (value.where.empty()) reader.fail(where.at, what + "." + forms[0] + " is empty");
-  if (forms[0] == "regex") Regex::read(reader, where, what + ".regex", value.where);
-  if (forms[0] == "json" && !is_json_path(value.where))
+  if (value.form == Form::regex) Regex::read(reader, where, what + ".regex", value.where);
+  if (value.form == Form::json && !is_json_path(value.where))
     reader.fail(where.at, what + ".json: '" + value.where +
                               "' has a quote or a bracket that is never closed, or no index in brackets; write "
                               "results[0].time, \"a key\".time, or a pointer, /results/0/time");
-  value.form = forms[0] == "json"  ? device::ProgramValue::Form::json
-               : forms[0] == "csv" ? device::ProgramValue::Form::csv
-                                   : device::ProgramValue::Form::regex;
-  if (const TomlNode* row = node.find("row"); row && value.form != device::ProgramValue::Form::csv)
+  if (const TomlNode* row = node.find("row"); row && value.form != Form::csv)
     reader.fail(row->key_at, what + ".row goes only with csv");
   value_section.read_keys(reader, node, what + ".", value);
   if (time && !value.unit.empty() && device::milliseconds_in(value.unit) == 0)
@@ -326,10 +324,7 @@ std::string ProcessCommand::program() const {
 }
 
 std::vector<std::string> reported_names(const Spec& spec) {
-  std::vector<std::string> names;
-  if (spec.process)
-    for (const device::ProgramValue& metric : spec.process->metrics) names.push_back(metric.name);
-  return names;
+  return spec.process ? names_of(spec.process->metrics) : std::vector<std::string>();
 }
 
 bool validates(const Spec& spec) {

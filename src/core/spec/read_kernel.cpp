@@ -171,13 +171,9 @@ void read_repeat(const Reader& reader, const TomlNode& node, StepSpec& step) {
 /// Names of scalars with their values in this step.
 void read_with(const Reader& reader, const TomlNode& node, StepSpec& step) {
   step.with = reader.named_texts(node, "with");
-  std::vector<std::string> scalars;
-  for (const ArgSpec& arg : reader.spec.args)
-    if (arg.kind == ArgKind::scalar) scalars.push_back(arg.name);
+  const auto scalars = names_of(reader.spec.args, [](const ArgSpec& arg) { return arg.kind == ArgKind::scalar; });
   for (const auto& [name, value] : node.entries)
-    if (std::find(scalars.begin(), scalars.end(), name) == scalars.end())
-      reader.fail(value.key_at,
-                  "with: '" + name + "' is not a scalar among [[args]]" + base::did_you_mean(name, scalars));
+    reader.require_among(value.key_at, name, scalars, "with: '" + name + "' is not a scalar among [[args]]");
 }
 
 constexpr auto steps_section =
@@ -362,12 +358,9 @@ void read_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 /// After all arguments are read, because a map may stand before its buffer.
 void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const TensorMapSpec& map = *arg.map;
-  std::vector<std::string> buffers;
-  for (const ArgSpec& each : reader.spec.args)
-    if (each.kind == ArgKind::buffer) buffers.push_back(each.name);
-  const TomlNode& at = *item.find("of");
-  if (std::find(buffers.begin(), buffers.end(), map.of) == buffers.end())
-    reader.fail(at.at, "of: '" + map.of + "' is not a buffer among [[args]]" + base::did_you_mean(map.of, buffers));
+  const auto is_buffer = [](const ArgSpec& each) { return each.kind == ArgKind::buffer; };
+  const auto buffers = names_of(reader.spec.args, is_buffer);
+  reader.require_among(item.find("of")->at, map.of, buffers, "of: '" + map.of + "' is not a buffer among [[args]]");
   const ArgSpec& of = *base::find_named(reader.spec.args, map.of);
   const TomlNode* const dtype = item.find("dtype");
   if (dtype == nullptr) {
@@ -546,14 +539,11 @@ DType read_dtype(const Reader& reader, const TomlNode& node, const std::string& 
 
 std::vector<std::size_t> read_argument_names(const Reader& reader, const TomlNode& node, const std::string& what) {
   const std::vector<ArgSpec>& args = reader.spec.args;
-  std::vector<std::string> known;
-  for (const ArgSpec& arg : args)
-    if (arg.kind != ArgKind::constant) known.push_back(arg.name);
+  const auto known = names_of(args, [](const ArgSpec& arg) { return arg.kind != ArgKind::constant; });
   std::vector<std::size_t> numbers;
   for (const TomlNode& item : reader.array(node, what).items) {
     const std::string name = reader.text(item, what);
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      reader.fail(item.at, what + ": '" + name + "' is not an argument in [[args]]" + base::did_you_mean(name, known));
+    reader.require_among(item.at, name, known, what + ": '" + name + "' is not an argument in [[args]]");
     numbers.push_back(static_cast<std::size_t>(base::find_named(args, name) - args.data()));
   }
   return numbers;

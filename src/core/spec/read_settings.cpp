@@ -14,10 +14,7 @@ namespace {
 constexpr const char* table_name = "validate.reference";
 
 std::vector<std::string> output_names(const Spec& spec) {
-  std::vector<std::string> names;
-  for (const ArgSpec& arg : spec.args)
-    if (is_output(arg.role)) names.push_back(arg.name);
-  return names;
+  return names_of(spec.args, [](const ArgSpec& arg) { return is_output(arg.role); });
 }
 
 // file and builtin describe one output: the named one, else the only one.
@@ -25,9 +22,8 @@ void read_output(const Reader& reader, const TomlNode& node, ReferenceSpec& refe
   const std::vector<std::string> outputs = output_names(reader.spec);
   if (const TomlNode* output = node.find("output")) {
     reference.output = reader.text(*output, "output");
-    if (std::find(outputs.begin(), outputs.end(), reference.output) == outputs.end())
-      reader.fail(output->at, "output: '" + reference.output + "' is not an argument with role out or inout" +
-                                  base::did_you_mean(reference.output, outputs));
+    reader.require_among(output->at, reference.output, outputs,
+                         "output: '" + reference.output + "' is not an argument with role out or inout");
   } else if (outputs.size() > 1) {
     reader.fail(node.at, std::string(table_name) + " does not say which output it describes: add output = \"" +
                              outputs.front() + "\"");

@@ -78,9 +78,7 @@ std::string read_row(const Reader& reader, const TomlNode& row, const std::strin
 /// Parameters whose values belong together. Adds the constraint that ties them, at the place of the key: "(A == 1 and
 /// B == 2) or (A == 3 and B == 4)".
 void read_param_group(Reader& reader, const TomlNode& node, std::vector<space::Parameter>& parameters) {
-  std::vector<std::string> names;
-  for (const space::Parameter& parameter : parameters) names.push_back(parameter.name);
-  const std::string title = "\"" + joined(names) + "\"";
+  const std::string title = "\"" + joined(names_of(parameters)) + "\"";
   const TomlNode* rows = &node;
   if (node.is_table()) {
     reader.check_keys(node, "the values of " + title, {"values", "compile_time"});
@@ -342,16 +340,10 @@ Bindings read_configuration(const Reader& reader, const TomlNode& node, const st
   if (reader.listed.empty())
     reader.fail(node.at, what + ": the spec has no parameters in [space.params], so the kernel has one configuration");
   Bindings config;
-  std::vector<std::string> names;
-  for (const space::Parameter& parameter : reader.listed) {
-    config[parameter.name] = parameter.values.front();
-    names.push_back(parameter.name);
-  }
+  for (const space::Parameter& parameter : reader.listed) config[parameter.name] = parameter.values.front();
   for (const auto& [name, entry] : reader.table(node, what).entries) {
-    const space::Parameter* const parameter = base::find_named(reader.listed, name);
-    if (parameter == nullptr)
-      reader.fail(entry.key_at, what + ": '" + name + "' is not a parameter" + base::did_you_mean(name, names));
-    const std::vector<Value>& values = parameter->values;
+    reader.require_among(entry.key_at, name, names_of(reader.listed), what + ": '" + name + "' is not a parameter");
+    const std::vector<Value>& values = base::find_named(reader.listed, name)->values;
     const Value value = value_like(reader, entry, what + ": " + name, values.front(), "[space.params]");
     if (std::find(values.begin(), values.end(), value) == values.end())
       reader.fail(entry.at, what + ": " + name + " = " + space::shown_text(value) + " is not among its values, " +

@@ -166,19 +166,14 @@ void read_table(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 }
 
 void connect_addresses(const Reader& reader, const TomlNode& item, const ArgSpec& arg) {
-  std::vector<std::string> buffers;
-  for (const ArgSpec& each : reader.spec.args)
-    if (each.kind == ArgKind::buffer && each.sum_of.empty()) buffers.push_back(each.name);
-  const auto check = [&](const std::string& name, const TomlNode& at) {
-    if (std::find(buffers.begin(), buffers.end(), name) == buffers.end())
-      reader.fail(at.at, "of: '" + name + "' is not a buffer among [[args]]" + base::did_you_mean(name, buffers));
-  };
+  const auto buffers = names_of(
+      reader.spec.args, [](const ArgSpec& each) { return each.kind == ArgKind::buffer && each.sum_of.empty(); });
+  const TomlNode* const of = item.find("of");
   for (std::size_t i = 0; i < arg.fields.size(); ++i) {
-    if (arg.fields[i].of.empty()) continue;
-    if (const TomlNode* of = item.find("of"))
-      check(arg.fields[i].of, of->is_array() ? of->items[i] : *of);
-    else
-      check(arg.fields[i].of, *item.find("fields")->items[i].find("of"));
+    const std::string& name = arg.fields[i].of;
+    if (name.empty()) continue;
+    const TomlNode& at = !of ? *item.find("fields")->items[i].find("of") : of->is_array() ? of->items[i] : *of;
+    reader.require_among(at.at, name, buffers, "of: '" + name + "' is not a buffer among [[args]]");
   }
 }
 
@@ -194,14 +189,11 @@ void read_like(const Reader& reader, const TomlNode& fill, ArgSpec& arg) {
 
 void connect_contents(const Reader& reader, const TomlNode& item, const ArgSpec& arg) {
   const std::vector<ArgSpec>& args = reader.spec.args;
-  std::vector<std::string> known;
   if (!arg.sum_of.empty()) {
     const TomlNode& at = *item.find("sum_of");
-    for (const ArgSpec& each : args)
-      if (each.role == ArgRole::scratch) known.push_back(each.name);
-    if (std::find(known.begin(), known.end(), arg.sum_of) == known.end())
-      reader.fail(at.at, "sum_of: '" + arg.sum_of + "' is not a buffer with role = \"scratch\"" +
-                             base::did_you_mean(arg.sum_of, known));
+    reader.require_among(at.at, arg.sum_of,
+                         names_of(args, [](const ArgSpec& each) { return each.role == ArgRole::scratch; }),
+                         "sum_of: '" + arg.sum_of + "' is not a buffer with role = \"scratch\"");
     for (const ArgSpec* each : {&arg, base::find_named(args, arg.sum_of)})
       if (is_complex(each->dtype) || each->dtype == DType::boolean || each->dtype == DType::i64 ||
           each->dtype == DType::u64)
@@ -211,12 +203,11 @@ void connect_contents(const Reader& reader, const TomlNode& item, const ArgSpec&
   if (arg.like.empty()) return;
   const TomlNode& fill = *item.find("fill");
   const TomlNode& at = *fill.find("like");
-  for (const ArgSpec& each : args)
-    if (has_elements(each.kind) && is_input(each.role) && each.like.empty() && &each != &arg)
-      known.push_back(each.name);
-  if (std::find(known.begin(), known.end(), arg.like) == known.end())
-    reader.fail(at.at, "like: '" + arg.like + "' is not an input that has its own contents" +
-                           base::did_you_mean(arg.like, known));
+  const auto has_own = [&](const ArgSpec& each) {
+    return has_elements(each.kind) && is_input(each.role) && each.like.empty() && &each != &arg;
+  };
+  reader.require_among(at.at, arg.like, names_of(args, has_own),
+                       "like: '" + arg.like + "' is not an input that has its own contents");
   const ArgSpec& of = *base::find_named(args, arg.like);
   for (const Bindings& problem : reader.spec.cases)
     if (dtype_of(arg, problem) != dtype_of(of, problem))

@@ -152,6 +152,11 @@ std::size_t Reader::choice(const TomlNode& node, const std::string& what, const 
   fail(node.at, what + ": unknown word '" + word + "'" + base::did_you_mean(word, words) + "; one of " + joined(words));
 }
 
+void Reader::require_among(Position at, const std::string& name, const std::vector<std::string>& names,
+                           const std::string& message) const {
+  if (std::find(names.begin(), names.end(), name) == names.end()) fail(at, message + base::did_you_mean(name, names));
+}
+
 void Reader::check_identifier(Position at, const std::string& name, const std::string& what,
                               bool in_expressions) const {
   const std::string complaint = identifier_complaint(name, in_expressions);

@@ -61,10 +61,26 @@ struct Reader {
   Enum word(const TomlNode& node, const std::string& what, const base::EnumWords<Enum, count>& words) const {
     return static_cast<Enum>(choice(node, what, {words.words.begin(), words.words.end()}));
   }
+  /// Fails unless the name is among `names`. message: what it is not; the nearest name follows.
+  void require_among(Position at, const std::string& name, const std::vector<std::string>& names,
+                     const std::string& message) const;
   /// Complains if identifier_complaint is not empty.
   void check_identifier(Position at, const std::string& name, const std::string& what,
                         bool in_expressions = true) const;
 };
+
+/// The names of the elements that `counts` accepts.
+template <class List, class Counts>
+std::vector<std::string> names_of(const List& list, const Counts& counts) {
+  std::vector<std::string> names;
+  for (const auto& each : list)
+    if (counts(each)) names.push_back(each.name);
+  return names;
+}
+template <class List>
+std::vector<std::string> names_of(const List& list) {
+  return names_of(list, [](const auto&) { return true; });
+}
 
 /// Why a spec cannot use the name, to follow "parameter 'x' ": it is not a C identifier, or it has a meaning where
 /// expressions use the name. Empty: it can.

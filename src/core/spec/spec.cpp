@@ -31,7 +31,7 @@ class ExpressionChecker {
     problem_device_and_buffers_ = problem_and_device_;
     for (const ArgSpec& arg : spec_.args)
       if (has_elements(arg.kind) && arg.role != ArgRole::scratch) problem_device_and_buffers_.push_back(arg.name);
-    for (const space::Parameter& parameter : spec_.parameters) parameters_.push_back(parameter.name);
+    parameters_ = names_of(spec_.parameters);
     all_ = problem_and_device_;
     all_.insert(all_.end(), parameters_.begin(), parameters_.end());
     with_time_ = all_;
