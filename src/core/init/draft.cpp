@@ -11,7 +11,6 @@
 #include "core/build/device_unit.hpp"
 #include "core/init/drafting.hpp"
 #include "core/init/signature.hpp"
-#include "core/init/wrap.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
 #include "system/files.hpp"

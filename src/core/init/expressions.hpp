@@ -41,7 +41,6 @@ class SpecExpressions {
 
   /// A name of the source has this text in the spec: a parameter, a problem size, "blockDim.x".
   void set(const std::string& name, const std::string& text) { names_[name] = text; }
-  bool has(const std::string& name) const { return names_.contains(name); }
 
   /// Integers, names and + - * / % ( ), with macros and constants replaced, and without brackets around all of it. Of
   /// host code also calls of min, max, ceil and formulas, and sizeof. nullopt: something else is in it.

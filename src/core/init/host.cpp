@@ -34,26 +34,21 @@ LaunchLoop loop_of(const Tokens& tokens, std::size_t at, std::size_t open) {
   LaunchLoop loop{at, tokens[at].line, "", {}, {}, {}};
   loop.is_condition = RE2::FullMatch(tokens[at].text, "if|else|switch");
   if (!tokens[at].is("for")) return loop;
-  const Tokens header = part(tokens, open + 1, closing(tokens, open));
-  std::vector<Tokens> parts{{}};
-  for (const Token& token : header)
-    if (token.is(";"))
-      parts.emplace_back();
-    else
-      parts.back().push_back(token);
+  const auto parts = operands(part(tokens, open + 1, closing(tokens, open)), ";");
   if (parts.size() != 3) return loop;
-  const auto set = std::find_if(parts[0].begin(), parts[0].end(), [](const Token& each) { return each.is("="); });
-  if (set == parts[0].begin() || set == parts[0].end() || parts[1].size() < 3 || parts[2].size() < 2) return loop;
-  const std::string index = (set - 1)->text, compared = parts[1][1].text;
-  const bool counts = parts[1][0].is(index) && (compared == "<" || compared == "<=" || compared == "!=");
-  const bool by_one = parts[2].size() == 2 && mentions(parts[2], "++") && mentions(parts[2], index);
-  const bool by_step = parts[2].size() > 2 && parts[2][0].is(index) && parts[2][1].is("+=");
+  const Tokens &first = parts[0].second, &test = parts[1].second, &next = parts[2].second;
+  const auto set = std::find_if(first.begin(), first.end(), [](const Token& each) { return each.is("="); });
+  if (set == first.begin() || set == first.end() || test.size() < 3 || next.size() < 2) return loop;
+  const std::string index = (set - 1)->text, compared = test[1].text;
+  const bool counts = test[0].is(index) && (compared == "<" || compared == "<=" || compared == "!=");
+  const bool by_one = next.size() == 2 && mentions(next, "++") && mentions(next, index);
+  const bool by_step = next.size() > 2 && next[0].is(index) && next[1].is("+=");
   if (!counts || !(by_one || by_step)) return loop;
   loop.index = index;
-  loop.begin = Tokens(set + 1, parts[0].end());
-  loop.end = part(parts[1], 2, parts[1].size());
+  loop.begin = Tokens(set + 1, first.end());
+  loop.end = part(test, 2, test.size());
   loop.closed = compared == "<=";
-  loop.step = by_one ? Tokens{{Token::Kind::number, "1"}} : part(parts[2], 2, parts[2].size());
+  loop.step = by_one ? Tokens{{Token::Kind::number, "1"}} : part(next, 2, next.size());
   return loop;
 }
 

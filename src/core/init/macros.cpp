@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "core/init/expressions.hpp"
+
 namespace xtune::init {
 
 namespace {
@@ -34,7 +36,7 @@ bool precedes_value(const std::string& word) {
 /// Whether only a constant can be at i: an extent of an array, or what multiplies blockIdx, as a rule. A pragma has
 /// one behind its own words.
 bool is_constant_at(const Tokens& tokens, std::size_t i, bool in_pragma) {
-  const auto is = [&](std::size_t at, const char* text) { return at < tokens.size() && tokens[at].is(text); };
+  const auto is = [&](std::size_t at, const char* text) { return is_at(tokens, at, text); };
   if (in_pragma) return is(i - 1, "unroll") || (is(i - 1, "(") && is(i - 2, "unroll"));
   const bool extent = is(i - 1, "[") && i > 2 && tokens[i - 2].is_word() && tokens[i - 3].is_word();
   return (extent && !precedes_value(tokens[i - 3].text)) || (is(i - 1, "*") && is(i - 4, "blockIdx")) ||
@@ -128,13 +130,12 @@ class NameReader {
     for (std::size_t i = 1; i < tokens.size(); ++i) {
       if (!tokens[i].is_word()) continue;
       const Token& before = tokens[i - 1];
-      const auto next_is = [&](std::string_view text) { return i + 1 < tokens.size() && tokens[i + 1].is(text); };
-      const bool listed = before.is(",") && next_is("=");
+      const bool set = is_at(tokens, i + 1, "="), listed = before.is(",") && set;
       const bool pointer =
           (before.is("*") || before.is("&")) && i > 1 && tokens[i - 2].is_word() &&
           (types_.element_type(tokens[i - 2].text) || tokens[i - 2].is("const") || tokens[i - 2].is("void"));
       if ((before.is_word() && !precedes_value(before.text)) || listed || pointer) declare_list(tokens, i);
-      if ((before.is_word() || listed) && next_is("=") && !precedes_value(before.text)) remember_constant(tokens, i);
+      if ((before.is_word() || listed) && set && !precedes_value(before.text)) remember_constant(tokens, i);
     }
     for (std::size_t i = 0; i < tokens.size(); ++i)
       if (tokens[i].is("enum")) declare_enumerators(tokens, i);
@@ -146,7 +147,7 @@ class NameReader {
     int depth = 0;
     for (; i < tokens.size() && depth >= 0 && !tokens[i].is(";"); ++i) {
       depth += RE2::FullMatch(tokens[i].text, "[({\\[]") - RE2::FullMatch(tokens[i].text, "[)}\\]]");
-      const std::size_t name = i + 1 + (i + 1 < tokens.size() && tokens[i + 1].is("*"));
+      const std::size_t name = i + 1 + is_at(tokens, i + 1, "*");
       if (depth == 0 && tokens[i].is(",") && name < tokens.size()) declared_.insert(tokens[name].text);
     }
   }
@@ -155,15 +156,7 @@ class NameReader {
     bool constant = false;
     for (std::size_t i = name; i-- > 0 && !tokens[i].is(";") && !tokens[i].is("{") && !tokens[i].is("}");)
       constant = constant || tokens[i].is("constexpr") || tokens[i].is("const");
-    if (!constant) return;
-    Tokens value;
-    int depth = 0;
-    for (std::size_t i = name + 2; i < tokens.size() && !tokens[i].is(";"); ++i) {
-      depth += tokens[i].is("(") - tokens[i].is(")");
-      if (depth < 0 || (depth == 0 && tokens[i].is(","))) break;
-      value.push_back(tokens[i]);
-    }
-    found_.expressions.try_emplace(tokens[name].text, value);
+    if (constant) found_.expressions.try_emplace(tokens[name].text, expression_at(tokens, name + 2));
   }
 
   void declare_enumerators(const Tokens& tokens, std::size_t at) {
@@ -182,7 +175,7 @@ class NameReader {
       if (!token.is_word() || is_foreign(token.text)) continue;
       if (!known && !is_macro_like(token.text) && !is_constant_at(tokens, i, line > 0 && !conditions)) continue;
       const auto before_is = [&](std::string_view text) { return i > 0 && tokens[i - 1].is(text); };
-      const auto next_is = [&](std::string_view text) { return i + 1 < tokens.size() && tokens[i + 1].is(text); };
+      const auto next_is = [&](std::string_view text) { return is_at(tokens, i + 1, text); };
       if (before_is("::") || before_is(".") || before_is("->") || before_is("defined") || next_is("::")) continue;
       if (!known && next_is(".")) continue;
       if (conditions && i > 1 && before_is("(") && tokens[i - 2].is("defined")) continue;

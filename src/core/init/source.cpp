@@ -1,11 +1,11 @@
 // The lexer builds on the cursor that the scanner of includes uses. The walk over the tokens knows scopes and
 // templates, and nothing else of C++.
-#include "core/init/source.hpp"
-
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "core/init/expressions.hpp"
 
 namespace xtune::init {
 
@@ -24,14 +24,16 @@ bool is_qualifier(const Token& token) {
 
 /// What stands before and behind a "=" outside of brackets.
 std::pair<Tokens, Tokens> split_default(const Tokens& tokens) {
-  int depth = 0;
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::string& text = tokens[i].text;
-    if (text == "(" || text == "[" || text == "{" || text == "<") ++depth;
-    if (text == ")" || text == "]" || text == "}" || text == ">") --depth;
-    if (depth == 0 && text == "=") return {part(tokens, 0, i), part(tokens, i + 1, tokens.size())};
-  }
-  return {tokens, {}};
+  const auto parts = operands(tokens, "=");
+  return {parts.front().second, parts.size() > 1 ? parts[1].second : Tokens()};
+}
+
+/// Removes the name behind a type of several words; empty: there is none.
+std::string take_name(Tokens& type) {
+  if (type.size() < 2 || !type.back().is_word() || is_type_word(type.back())) return "";
+  const std::string name = type.back().text;
+  type.pop_back();
+  return name;
 }
 
 /// [[...]] and __align__(8) and the like.
@@ -78,12 +80,7 @@ FunctionArgument argument_of(const Tokens& written) {
       type.push_back(token);
     }
   }
-  const bool named = argument.name.empty() && type.size() > 1 && type.back().is_word() && !is_type_word(type.back()) &&
-                     !type[type.size() - 2].is("::");
-  if (named) {
-    argument.name = type.back().text;
-    type.pop_back();
-  }
+  if (argument.name.empty() && !(type.size() > 1 && type[type.size() - 2].is("::"))) argument.name = take_name(type);
   argument.type = text_of(type);
   return argument;
 }
@@ -106,10 +103,7 @@ TemplateParameter template_parameter(const Tokens& written) {
     if (type.size() > 1) parameter.name = type.back().text;
     return parameter;
   }
-  if (type.size() > 1 && type.back().is_word() && !is_type_word(type.back())) {
-    parameter.name = type.back().text;
-    type.pop_back();
-  }
+  parameter.name = take_name(type);
   parameter.type = text_of(type);
   return parameter;
 }

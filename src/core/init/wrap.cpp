@@ -1,11 +1,11 @@
-#include "core/init/wrap.hpp"
-
+// Wrappers of kernels that take a functor or a lambda.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include <algorithm>
 
+#include "core/init/drafting.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::init {
