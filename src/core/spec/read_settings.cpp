@@ -356,6 +356,7 @@ void read_settings(Reader& reader) {
 
 SectionKeys keys_of_sections() {
   SectionKeys all = keys_of_kernel();
+  for (const auto& of : keys_of_args()) all.push_back(of);
   all.push_back(validate_section.titled());
   for (const auto& of : keys_of_process()) all.push_back(of);
   for (const auto& of : {measure_section.titled(), search_section.titled(), objective_section.titled(),

@@ -301,6 +301,7 @@ inline constexpr auto measure_section = section<MeasureSpec>(
 /// Titles and keys of sections, for the documentation: of those that each of these functions reads, and of all.
 using SectionKeys = std::vector<std::pair<std::string, std::vector<std::string>>>;
 SectionKeys keys_of_kernel();
+SectionKeys keys_of_args();
 SectionKeys keys_of_process();
 SectionKeys keys_of_sections();
 
