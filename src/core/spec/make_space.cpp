@@ -223,19 +223,17 @@ std::vector<Text> constraints_of(const Spec& spec, const Bindings& device_facts)
     throw Error(
         ErrorKind::nothing_valid,
         to_string(spec.configs_at) + ": none of the listed configurations has the values that -D and --filter ask for");
-  std::string message = spec.path.string() + ": no configuration of the space is valid";
-  std::string sizes;
+  std::string sizes, removed;
   for (const auto& [name, value] : problem)
     sizes += (sizes.empty() ? " for " : ", ") + name + " = " + space::shown_text(value);
-  message += sizes + ". Each constraint on its own removes:";
   const std::vector<space::ConstraintEffect> effects = space.constraint_effects();
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    const space::ConstraintEffect& effect = effects[i];
-    message += "\n  " + to_string(constraints[i].at) + ": \"" + base::printable(effect.text, 300) + "\" removes " +
-               std::to_string(effect.removed) + " of " + std::to_string(effect.tested) +
-               (effect.removed == effect.tested ? ": all" : "");
-  }
-  throw Error(ErrorKind::nothing_valid, message);
+  for (std::size_t i = 0; i < effects.size(); ++i)
+    removed += fmt::format("\n  {}: \"{}\" removes {} of {}{}", to_string(constraints[i].at),
+                           base::printable(effects[i].text, 300), effects[i].removed, effects[i].tested,
+                           effects[i].removed == effects[i].tested ? ": all" : "");
+  throw Error(ErrorKind::nothing_valid,
+              fmt::format("{}: no configuration of the space is valid{}. Each constraint on its own removes:{}",
+                          spec.path.string(), sizes, removed));
 }
 
 /// The listed configurations that satisfy the constraints, which come from --filter.
@@ -260,8 +258,9 @@ space::Space part_of(const space::Space& space, const Partition& partition) {
   constexpr std::uint64_t most = 20'000'000;
   if (space.size() / partition.count > most)
     throw Error(ErrorKind::invalid_argument,
-                "--partition: a part of " + std::to_string(space.size() / partition.count) +
-                    " configurations is too large to list (at most 20000000): take more parts, or a --filter");
+                fmt::format("--partition: a part of {} configurations is too large to list (at most {}): take more "
+                            "parts, or a --filter",
+                            space.size() / partition.count, most));
   // A step without a common factor visits each number once; the golden ratio spreads the visits.
   std::uint64_t step = static_cast<std::uint64_t>(static_cast<double>(space.size()) * 0.6180339887498949) | 1;
   while (std::gcd(step, space.size()) != 1) step += 2;
@@ -277,8 +276,8 @@ space::Space part_of(const space::Space& space, const Partition& partition) {
 
 [[noreturn]] void empty_part(const Spec& spec, const space::Space& space) {
   throw Error(ErrorKind::nothing_valid,
-              "--partition " + std::to_string(spec.partition.part) + "/" + std::to_string(spec.partition.count) +
-                  ": the space has " + std::to_string(space.size()) + " configurations, and this part none of them");
+              fmt::format("--partition {}/{}: the space has {} configurations, and this part none of them",
+                          spec.partition.part, spec.partition.count, space.size()));
 }
 
 }  // namespace

@@ -227,9 +227,7 @@ void find_launch_only(const Reader& reader, const TomlNode& process, const Proce
   std::vector<CommandWord> texts = spec.build.words;
   for (const auto& [name, word] : spec.build_env) texts.push_back(word);
   std::set<std::string, std::less<>> named;
-  for (const CommandWord& word : texts)
-    for (const CompiledText::Part* part : word.expressions())
-      named.insert(part->expression.front().names().begin(), part->expression.front().names().end());
+  for (const CommandWord& word : texts) named.merge(word.text().names());
   for (std::size_t i = 0; i < reader.spec.parameters.size(); ++i) {
     space::Parameter& parameter = reader.spec.parameters[i];
     if (!parameter.compile_time && named.contains(parameter.name))
@@ -237,8 +235,7 @@ void find_launch_only(const Reader& reader, const TomlNode& process, const Proce
                                                              "' is compile_time = false, and process.build names it");
     parameter.compile_time = named.contains(parameter.name);
   }
-  const bool out = std::any_of(texts.begin(), texts.end(), [](const CommandWord& word) { return word.names("out"); });
-  if (spec.build.given() && !out)
+  if (spec.build.given() && !named.contains("out"))
     reader.fail(process.find("build")->at,
                 "process.build does not name {out}, the file that it must build: add, for example, -o {out}");
   for (const ProcessCommand* command : {&spec.run, &spec.check})

@@ -105,7 +105,6 @@ class ExpressionChecker {
     for (const CompiledText::Part* part : word.expressions()) check(part->text, all_, "a command");
   }
 
-  void check_launch(const LaunchSpec& launch) const { check_launch(launch, all_); }
   void check_launch(const LaunchSpec& launch, const Names& names) const {
     for (const auto* sizes : {&launch.grid, &launch.block, &launch.cluster})
       for (const Text& text : *sizes) check_size(text, names, "a launch size", 1);
@@ -117,7 +116,7 @@ class ExpressionChecker {
     for (const Text& text : reference.options) check_template(text);
     for (const auto* command : {&reference.command, &spec_.validate.check})
       for (const Text& text : *command) check_template(text, problem_and_device_);
-    if (reference.launch) check_launch(*reference.launch);
+    if (reference.launch) check_launch(*reference.launch, all_);
     for (const auto& [role, text] : reference.bindings) {
       if (base::find_named(spec_.args, text.text) || is_word_role(role)) continue;  // a word of the builtin
       Names names = all_;
