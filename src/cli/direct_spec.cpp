@@ -362,7 +362,7 @@ init::Draft draft_at(const std::string& source, const fs::path& place, const Pro
   spec::KernelSpec kernel;
   for (const auto& [path, from] : request.project.include_dirs) kernel.include_dirs.push_back(folder / path);
   const init::UserHeaders headers = init::user_headers({fs::absolute(source), request.source}, kernel).value();
-  for (auto& [path, text] : headers.texts()) request.headers.push_back(std::move(text));
+  request.headers = headers.texts();
   for (const std::string& line : init::described(request.project)) tell("{}: {}\n", base::printable(source), line);
   for (const std::string& line : build::missing_lines(headers.missing, headers.searched)) tell("warning: {}\n", line);
   return init::draft_spec(request);

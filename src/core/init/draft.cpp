@@ -49,6 +49,7 @@ void add_parameter(Work& work, DraftParameter parameter) {
   if (const std::string* const values = given(work.request.parameters, parameter.name)) {
     parameter.values = *values;
     parameter.comment.clear();
+    parameter.launched.clear();
     parameter.commented_out = false;
   }
   work.taken.insert(parameter.name);
@@ -104,8 +105,10 @@ void add_macros(Work& work) {
     parameter.values = values_text(plausible_values(value, macro.is_condition));
     const std::string place = fmt::format("line {}", macro.line);
     if (macro.kind == OpenMacro::Kind::undefined) parameter.comment = "fill in: values to try; " + place + " uses it";
-    if (macro.kind == OpenMacro::Kind::defaulted)
+    if (macro.kind == OpenMacro::Kind::defaulted) {
       parameter.comment = fmt::format("{} by default ({})", macro.value, place);
+      parameter.launched = std::to_string(*value);
+    }
     if (macro.kind == OpenMacro::Kind::fixed) {
       parameter.comment =
           fmt::format("to tune it, put #ifndef {} and #endif around its #define on {}", macro.name, place);
@@ -175,7 +178,7 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
                          : value   ? fmt::format("{} by default", *value)
                          : flag    ? ""
                                    : "fill in: values to try",
-                         false});
+                         false, value && !flag ? std::to_string(*value) : ""});
     if (DraftParameter* own = base::find_named(work.model.parameters, name)) own->compile_time = false;
   } else if (!base::find_named(work.model.sizes, name)) {
     const std::string* const size = given(work.request.sizes, name);
@@ -574,7 +577,8 @@ void add_constants(Work& work) {
   }
 }
 
-void add_kernel(Work& work, const ChosenKernel& chosen) {
+/// before: the launch of the step before it; nullptr: none.
+void add_kernel(Work& work, const ChosenKernel& chosen, const Launch* before) {
   work.kernel = chosen.kernel;
   work.launch = chosen.launch;
   work.types = work.source_types;
@@ -588,6 +592,7 @@ void add_kernel(Work& work, const ChosenKernel& chosen) {
   add_grid(work, step);
   add_arguments(work, step);
   add_shared(work, step);
+  if (work.in_steps) add_other_work(work, step, before, work.launch);
   work.model.steps.push_back(std::move(step));
 }
 
@@ -618,7 +623,9 @@ DraftModel drafted_model(Work work, const std::vector<ChosenKernel>& kernels) {
   RE2::GlobalReplace(&work.model.kernel, "[^A-Za-z0-9]", "_");
   for (const auto& [name, value] : work.request.sizes) work.taken.insert(name);
   add_macros(work);
-  for (const ChosenKernel& kernel : kernels) add_kernel(work, kernel);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    add_kernel(work, kernels[i], i > 0 ? kernels[i - 1].launch : nullptr);
+  if (work.in_steps) add_other_work(work, work.model.steps.back(), work.launch, nullptr);
   for (const ChosenKernel& kernel : kernels) {
     work.kernel = kernel.kernel;
     add_constants(work);
@@ -685,7 +692,14 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
   const auto fail = [&](const std::string& message) {
     throw Error(ErrorKind::invalid_argument, request.source_path + ": " + message);
   };
-  if (kernels.empty()) fail("no __global__ function with a body was found");
+  const auto of_headers = [&] {
+    std::string text;
+    for (const auto& [path, header] : request.headers)
+      if (const auto others = kernel_functions(tokenize(header).tokens); !others.empty())
+        text += fmt::format("; {}, which it includes, has {}", base::printable(path.string()), list_of(others));
+    return text.empty() ? text : text + ": name that file";
+  };
+  if (kernels.empty()) fail("no __global__ function with a body was found" + of_headers());
   Texts names;
   for (const KernelFunction& kernel : kernels) names.push_back(kernel.qualified);
   const auto kernel_of = [&](const std::string& entry) {
@@ -693,8 +707,8 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
   };
   for (const std::string& entry : request.entries)
     if (kernel_of(entry) == kernels.end())
-      fail(fmt::format("no kernel '{}' was found{}; it has {}", base::printable(entry, 80),
-                       base::did_you_mean(entry, names), list_of(kernels)));
+      fail(fmt::format("no kernel '{}' was found{}; it has {}{}", base::printable(entry, 80),
+                       base::did_you_mean(entry, names), list_of(kernels), of_headers()));
   std::vector<ChosenKernel> launched = launched_kernels(kernels, host, request.entries);
   if (request.launched_steps) {
     if (launched.empty()) fail("no function of the file launches its kernels; --entry FIRST,SECOND names the steps");
@@ -758,11 +772,11 @@ Draft draft_spec(const DraftRequest& request) {
   build::UnitRoots roots;
   for (const ChosenKernel& each : chosen) roots.entries.insert(each.kernel->name);
   std::map<std::string, std::string> texts;
-  for (const std::string& header : request.headers) texts[std::to_string(texts.size())] = header;
+  for (const auto& [path, header] : request.headers) texts[path.string()] = header;
   const TokenizedSource source = tokenize(build::device_unit(request.source, texts, roots).source);
   std::vector<TokenizedSource> headers;
   TokenizedSource all = source;
-  for (const std::string& header : request.headers) {
+  for (const auto& [path, header] : request.headers) {
     headers.push_back(tokenize(header));
     all.tokens.insert(all.tokens.end(), headers.back().tokens.begin(), headers.back().tokens.end());
     all.directives.insert(all.directives.end(), headers.back().directives.begin(), headers.back().directives.end());

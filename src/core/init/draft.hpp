@@ -1,6 +1,7 @@
 // A first spec for a kernel, from its source: what the source says for sure, and blanks for the rest.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -13,8 +14,9 @@ namespace xtune::init {
 using Named = std::vector<std::pair<std::string, std::string>>;
 
 struct DraftRequest {
-  std::string source;                ///< the text
-  std::vector<std::string> headers;  ///< texts of the user's headers that it includes
+  std::string source;  ///< the text
+  std::vector<std::pair<std::filesystem::path, std::string>>
+      headers;                       ///< the user's that it includes, with their texts
   std::string source_path;           ///< as the spec names it, and errors do
   std::vector<std::string> entries;  ///< several are steps; empty: the only kernel
 

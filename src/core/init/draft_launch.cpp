@@ -38,6 +38,10 @@ std::size_t changes_address(const Work& work, const LaunchLoop& loop) {
   return 0;
 }
 
+void add_comment(DraftStep& step, const std::string& text) {
+  step.comment += (step.comment.empty() ? "guess: " : "; ") + text;
+}
+
 void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
   const auto begin = host_text(work, loop.begin), end = host_text(work, loop.end), by = host_text(work, loop.step);
   std::vector<Tokens> uses = work.launch->arguments;
@@ -46,18 +50,20 @@ void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
   const bool used =
       std::any_of(uses.begin(), uses.end(), [&](const Tokens& each) { return mentions(each, loop.index); });
   const std::string place = fmt::format("the loop on line {}", loop.line);
-  if (!begin || !end || !by || (!used && is_timing(loop))) {
-    step.comment = !begin || !end || !by
-                       ? fmt::format("guess: one round of {}, whose count cannot be read", place)
-                       : fmt::format("guess: one round of {}, which does the same {} times", place, shown(loop.end));
-    return;
-  }
-  const std::size_t line = work.in_steps ? changes_address(work, loop) : 0;
-  if (!work.in_steps || line > 0) {
+  if (!begin || !end || !by || (!used && is_timing(loop)))
+    return add_comment(step, !begin || !end || !by ? fmt::format("one round of {}, whose count cannot be read", place)
+                                                   : fmt::format("one round of {}, which does the same {} times", place,
+                                                                 shown(loop.end)));
+  const std::size_t line = work.in_steps ? changes_address(work, loop) : 0, uneven = work.host_code.uneven(loop);
+  const bool is_outer =
+      std::any_of(work.launch->around.begin(), work.launch->around.end(),
+                  [&](const LaunchLoop& each) { return each.at > loop.at && !each.is_condition && !is_timing(each); });
+  if (!work.in_steps || line > 0 || uneven > 0 || is_outer) {
     work.host_expressions->set(loop.index, *begin);
-    step.comment = fmt::format("guess: the first round of {}", place);
-    if (line > 0) step.comment += fmt::format("; each has other buffers (line {})", line);
-    return;
+    return add_comment(step, fmt::format("the first round of {}{}", place,
+                                         line > 0     ? fmt::format("; each has other buffers (line {})", line)
+                                         : uneven > 0 ? fmt::format(", whose rounds differ (line {})", uneven)
+                                                      : ""));
   }
   work.index = unused_name(work, loop.index, "_", false);
   work.taken.erase(work.index);
@@ -71,7 +77,7 @@ void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
                             spec::toml_string(*by == "1" ? count : fmt::format("ceildiv({}, {})", count, *by)));
   const std::string scaled = product({*by, work.index});
   work.host_expressions->set(loop.index, *begin == "0" ? scaled : fmt::format("{} + {}", scaled, *begin));
-  step.comment = fmt::format("guess: {} repeats it", place);
+  add_comment(step, place + " repeats it");
 }
 
 /// The first argument of __launch_bounds__, as one factor for each axis; empty: unknown.
@@ -134,6 +140,15 @@ std::string known_extent(const Work& work, std::size_t i) {
   return text && is_parameter(work, *text) ? *text : "";
 }
 
+/// Whether a name of host code remains in it that has a value there, which cannot be read.
+bool is_unread(const Work& work, const std::string& text) {
+  const Tokens words = spec_tokens(text);
+  return std::any_of(words.begin(), words.end(), [&](const Token& each) {
+    return work.host_definitions.contains(each.text) && !is_parameter(work, each.text) &&
+           !base::find_named(work.model.sizes, each.text);
+  });
+}
+
 /// The extents of the launch's block. A parameter that stands for what is written there stays.
 void take_block(Work& work, DraftStep& step) {
   if (!work.launch) return;
@@ -143,19 +158,22 @@ void take_block(Work& work, DraftStep& step) {
     const auto text = host_text(work, extent);
     DraftParameter* own = i < step.block.size() ? base::find_named(work.model.parameters, step.block[i]) : nullptr;
     const auto number = text ? integer_of(*text) : std::nullopt;
-    // A name without a value, for a block that the kernel does not limit.
-    if (!own && text && extent.size() == 1 && extent.front().is_word() && *text == extent.front().text &&
-        !is_parameter(work, *text)) {
-      add_parameter(work, {*text, "\"?\"", false, "", false});
-      work.host_names.sizes[*text] = *text;
+    // A name without a value, or a constant of the file, for a block that the kernel does not limit.
+    const std::string word = extent.size() == 1 && extent.front().is_word() ? extent.front().text : "";
+    const bool is_constant = number && work.host_code.constants().contains(word) && i < step.block.size() &&
+                             step.block[i] == "?" && !work.names.words.contains(word);
+    if (!own && ((text == word && !is_parameter(work, word) && !is_unread(work, word)) || is_constant)) {
+      add_parameter(work, {word, "\"?\"", false, "", false});
+      own = base::find_named(work.model.parameters, word);
     }
     if (own && (extent.size() == 1 || number)) {
       if (extent.front().is_word()) {
         work.host_names.sizes[extent.front().text] = own->name;
         work.host_expressions->set(extent.front().text, own->name);
       }
-      if (number && !given(work.request.parameters, own->name) && (own->values == "\"?\"" || !own->compile_time)) {
+      if (number && (own->values == "\"?\"" || !own->compile_time) && !given(work.request.parameters, own->name)) {
         own->values = values_text(plausible_values(number, false));
+        own->launched = std::to_string(*number);
         own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
       }
       block.push_back(own->name);
@@ -192,15 +210,6 @@ std::string grid_extent(Work& work, std::size_t i) {
   if (axis.limits.size() != 1) return "?";
   const std::string limit = product(axis.limits.front());
   return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
-}
-
-/// Whether a name of host code remains in it that has a value there, which cannot be read.
-bool is_unread(const Work& work, const std::string& text) {
-  const Tokens words = spec_tokens(text);
-  return std::any_of(words.begin(), words.end(), [&](const Token& each) {
-    return work.host_definitions.contains(each.text) && !is_parameter(work, each.text) &&
-           !base::find_named(work.model.sizes, each.text);
-  });
 }
 
 /// The extents of the launch's grid; false: they cannot be read.
@@ -251,7 +260,12 @@ void add_launch(Work& work, DraftStep& step) {
   work.index.clear();
   if (!work.launch) return;
   work.host_definitions = work.host_code.definitions_at(*work.launch);
-  for (const auto& [name, tokens] : work.names.expressions) work.host_definitions.try_emplace(name, tokens);
+  work.host_definitions.insert(work.host_code.constants().begin(), work.host_code.constants().end());
+  // Of several definitions only one that has a parameter counts: the device's code has it, too.
+  for (const auto& [name, tokens] : work.names.expressions)
+    if (Tokens& known = work.host_definitions.try_emplace(name, tokens).first->second;
+        known.empty() && has_parameter(work, text_of(tokens)))
+      known = tokens;
   work.host_expressions.emplace(work.host_definitions, work.host_code.formulas());
   for (const auto& [name, text] : work.host_names.sizes) work.host_expressions->set(name, text);
   for (const DraftParameter& parameter : work.model.parameters)
@@ -260,11 +274,17 @@ void add_launch(Work& work, DraftStep& step) {
   step.is_cooperative = work.launch->is_cooperative;
   for (const LaunchLoop& loop : work.launch->around)
     if (loop.is_condition)
-      step.comment = fmt::format("guess: only where the condition on line {} says so", loop.line);
+      add_comment(step, fmt::format("only where the condition on line {} says so", loop.line));
     else if (loop.index.empty())
-      step.comment = fmt::format("guess: one round of the loop on line {}, whose count cannot be read", loop.line);
+      add_comment(step, fmt::format("one round of the loop on line {}, whose count cannot be read", loop.line));
     else
       add_loop(work, step, loop);
+}
+
+void add_other_work(const Work& work, DraftStep& step, const Launch* before, const Launch* after) {
+  for (const auto& [line, call] : work.host_code.other_work(before, after))
+    step.notes.push_back(fmt::format("guess: {} it, line {} has {}, which no step does", after ? "before" : "behind",
+                                     line, shown(call)));
 }
 
 std::optional<std::string> host_text(const Work& work, const Tokens& tokens) {

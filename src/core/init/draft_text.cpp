@@ -64,6 +64,7 @@ class DraftWriter {
   void step(const DraftStep& each) {
     const bool single = is_single();
     line(single ? "\n[launch]" : "\n[[steps]]\nentry = " + spec::toml_string(each.entry), each.comment);
+    for (const std::string& note : each.notes) line("# " + note);
     if (!each.repeat.empty()) line("repeat = " + each.repeat);
     if (!each.with.empty()) line("with = { " + each.with + " }");
     line("grid = " + list_text(each.grid), each.grid_comment);
@@ -100,13 +101,15 @@ class DraftWriter {
   /// The kernel judges itself until the user has something better.
   void validate() {
     Texts values;
-    bool open = false;
+    bool open = false, is_launched = false;
     for (const DraftParameter& parameter : model_.parameters) {
-      std::string first;
+      std::string value;
       open = open || (!parameter.commented_out && parameter.values == "\"?\"");
       constexpr const char* first_value = R"((?:\[|min =)\s*("[^"]*"|[^,\]}"\s]+))";
-      if (!parameter.commented_out && RE2::PartialMatch(parameter.values, first_value, &first))
-        values.push_back(parameter.name + " = " + first);
+      if (parameter.commented_out || !RE2::PartialMatch(parameter.values, first_value, &value)) continue;
+      is_launched = is_launched || !parameter.launched.empty();
+      if (!parameter.launched.empty()) value = parameter.launched;
+      values.push_back(parameter.name + " = " + value);
     }
     if (std::none_of(model_.arguments.begin(), model_.arguments.end(),
                      [](const DraftArgument& each) { return each.role == "out" || each.role == "inout"; }))
@@ -115,9 +118,9 @@ class DraftWriter {
     line(judges ? "\n[validate]\n# A simple kernel with the same arguments finds more mistakes:"
                 : "\n# Nothing validates the results yet. A simple kernel with the same arguments can:\n# [validate]");
     line("# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(n, 256)\"], block = [256] }");
-    if (judges)
-      line(fmt::format("reference = {{ config = {{ {} }} }}", fmt::join(values, ", ")),
-           "guess: the kernel is right there");
+    const std::string config = fmt::format("{{ {} }}", fmt::join(values, ", "));
+    if (judges) line("reference = { config = " + config + " }", "guess: the kernel is right there");
+    if (judges && is_launched) line("\n[dispatch]\ndefault = " + config, "as the source has it");
   }
 
   const DraftModel& model_;

@@ -24,6 +24,7 @@ struct DraftParameter {
   bool compile_time = true;
   std::string comment;
   bool commented_out = false;  ///< it is offered, and has no effect yet
+  std::string launched{};      ///< the value that the source itself uses; empty: unknown
 };
 
 struct DraftSize {
@@ -53,6 +54,7 @@ struct DraftStep {
   std::string shared_comment;
   std::string repeat, with;  ///< as TOML; empty: none
   std::string comment;       ///< of its entry
+  Texts notes{};             ///< what happens before or behind it, and no step does
   bool is_cooperative = false;
 };
 
@@ -119,6 +121,8 @@ void use_sizes_in(Work& work, const Texts& extents);
 
 /// Reads the definitions and the loop around the launch.
 void add_launch(Work& work, DraftStep& step);
+/// Says what else host code does between two launches, as of HostCode::other_work.
+void add_other_work(const Work& work, DraftStep& step, const Launch* before, const Launch* after);
 /// A loop that repeats what one round does, to measure it.
 bool is_timing(const LaunchLoop& loop);
 /// An expression of host code at the launch in the names of the spec; nullopt: it cannot be read.

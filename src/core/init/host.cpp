@@ -72,7 +72,11 @@ HostCode::HostCode(const TokenizedSource& source, const std::vector<KernelFuncti
                [](const Token& token) { return !token.alternative; });
   for (const Directive& directive : source.directives) {
     const Tokens tokens = directive.name == "define" ? tokens_of(directive.text) : Tokens();
-    if (tokens.size() < 3 || directive.text[tokens.front().text.size()] != '(') continue;
+    if (tokens.size() < 2) continue;
+    if (directive.text[tokens.front().text.size()] != '(') {
+      add_constant(tokens.front().text, part(tokens, 1, tokens.size()));
+      continue;
+    }
     const std::size_t end = closing(tokens, 1);
     Formula formula{{}, part(tokens, end + 1, tokens.size())};
     for (const Tokens& each : split_arguments(part(tokens, 2, end))) formula.parameters.push_back(text_of(each));
@@ -83,12 +87,40 @@ HostCode::HostCode(const TokenizedSource& source, const std::vector<KernelFuncti
   for (const KernelFunction& kernel : kernels) names.insert(kernel.name);
   find_memory();
   find_launches(names);
+  find_launching();
+}
+
+void HostCode::add_constant(const std::string& name, const Tokens& value) {
+  if (const auto [known, is_new] = constants_.try_emplace(name, simplified(value, false)); !is_new)
+    known->second.clear();
+}
+
+/// constexpr int A = 1, B = 2
+void HostCode::find_constants(std::size_t begin, std::size_t end) {
+  const Tokens statement = part(tokens_, begin, end);
+  if (!mentions(statement, "const") && !mentions(statement, "constexpr")) return;
+  for (const Tokens& each : split_arguments(statement))
+    if (const auto parts = operands(each, "="); parts.size() == 2 && parts.front().second.back().is_word())
+      add_constant(parts.front().second.back().text, parts.back().second);
+}
+
+void HostCode::find_launching() {
+  for (const Launch& launch : launches_) launching_.insert(function_name(launch.function));
+  for (std::size_t before = std::string::npos; before != launching_.size();) {
+    before = launching_.size();
+    for (const Function& each : functions_)
+      for (std::size_t i = each.begin; i < each.end; ++i)
+        if ((tokens_[i].is("<<") && is_at(tokens_, i + 1, "<")) ||
+            (launching_.contains(tokens_[i].text) && is_at(tokens_, i + 1, "(")))
+          launching_.insert(tokens_[each.name].text);
+  }
 }
 
 void HostCode::find_functions() {
   static const RE2 behind_arguments("\\)|const|noexcept|override|final");
   std::size_t statement = 0, arguments = 0;
   for (std::size_t i = 1; i < tokens_.size(); ++i) {
+    if (tokens_[i].is(";")) find_constants(statement, i);
     if (tokens_[i].is(";") || tokens_[i].is("}")) statement = i + 1;
     if (tokens_[i].is("(")) {
       arguments = i;
@@ -129,14 +161,53 @@ std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& f
     if (header >= at || end <= at) continue;
     LaunchLoop& loop = loops.emplace_back(loop_of(tokens_, i, i + 1));
     for (std::size_t j = header + 1; j < std::min(end, tokens_.size()); ++j) {
-      if (is_at(tokens_, j + 1, "=") && tokens_[j].is_word())
+      const auto is_step = [&](std::size_t step) { return is_at(tokens_, step, "++") || is_at(tokens_, step, "--"); };
+      const bool set = j + 1 < tokens_.size() && RE2::FullMatch(tokens_[j + 1].text, "[-+*/%&|^]?=");
+      if (tokens_[j].is_word() && (set || is_step(j - 1) || is_step(j + 1)))
         loop.changed.try_emplace(tokens_[j].text, tokens_[j].line);
+      if (loop.exit == 0 && RE2::FullMatch(tokens_[j].text, "break|continue|goto")) loop.exit = tokens_[j].line;
       if (tokens_[j].is("swap") && is_at(tokens_, j + 1, "("))
         for (const Tokens& each : split_arguments(part(tokens_, j + 2, closing(tokens_, j + 1))))
           loop.changed.try_emplace(pointer_text(each), tokens_[j].line);
     }
   }
   return loops;
+}
+
+std::size_t HostCode::uneven(const LaunchLoop& loop) const {
+  const auto changed = loop.changed.find(loop.index);
+  if (loop.exit > 0 || changed != loop.changed.end()) return loop.exit > 0 ? loop.exit : changed->second;
+  for (const Launch& launch : launches_) {
+    const auto own = std::find_if(launch.around.begin(), launch.around.end(),
+                                  [&](const LaunchLoop& each) { return each.at == loop.at; });
+    const auto condition =
+        std::find_if(own, launch.around.end(), [](const LaunchLoop& each) { return each.is_condition; });
+    if (condition != launch.around.end()) return condition->line;
+  }
+  return 0;
+}
+
+std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* before, const Launch* after) const {
+  static const RE2 memory("(?:cuda|hip)(?:Memcpy|Memset)\\w*");
+  std::size_t from = before ? before->at + 1 : after->at;
+  for (std::size_t i = 0; !before && i < after->around.size(); ++i)
+    if (!after->around[i].is_condition) from = std::min(from, after->around[i].at);
+  const std::size_t to = after ? after->at : functions_[before->function].end;
+  const auto is_known = [&](std::size_t at) {
+    return std::any_of(launches_.begin(), launches_.end(), [&](const Launch& each) { return each.at == at; });
+  };
+  std::vector<std::pair<std::size_t, Tokens>> found;
+  for (std::size_t i = from; i + 1 < std::min(to, tokens_.size()); ++i) {
+    std::vector<Tokens> templates;
+    const bool is_launch = tokens_[i].is("<<") && tokens_[i + 1].is("<"),
+               is_copy = RE2::FullMatch(tokens_[i].text, memory);
+    if (!is_launch && !(tokens_[i + 1].is("(") && (is_copy || launching_.contains(tokens_[i].text)))) continue;
+    const std::size_t name = is_launch ? name_before(tokens_, i - 1, templates) : i;
+    const Tokens call = part(tokens_, name, is_launch ? statement_end(tokens_, name) : closing(tokens_, i + 1) + 1);
+    if (is_launch ? !is_known(name) : !is_copy || !RE2::PartialMatch(text_of(call), "ToHost|DtoH|FromSymbol"))
+      found.emplace_back(tokens_[name].line, call);
+  }
+  return found;
 }
 
 std::map<std::string, Tokens> HostCode::definitions_at(const Launch& launch) const {

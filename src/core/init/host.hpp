@@ -17,7 +17,8 @@ struct LaunchLoop {
   std::string index;             ///< empty: its rounds cannot be counted, or it is a condition
   Tokens begin, end, step;
   bool closed = false;                           ///< i <= end
-  std::map<std::string, std::size_t> changed{};  ///< variables that a round assigns or swaps, and the line
+  std::map<std::string, std::size_t> changed{};  ///< variables that a round changes, and the line
+  std::size_t exit = 0;                          ///< the line of a break, continue or goto in it; 0: none
   bool is_condition = false;                     ///< of if, else or switch
 };
 
@@ -46,8 +47,17 @@ class HostCode {
 
   const std::vector<Launch>& launches() const { return launches_; }
   const std::map<std::string, Formula>& formulas() const { return formulas_; }
+  /// What constants and macros of the file itself stand for; of two definitions, nothing.
+  const std::map<std::string, Tokens>& constants() const { return constants_; }
   /// The name of a function; empty: none.
   std::string function_name(std::size_t function) const;
+  /// The line of what makes a loop's rounds differ: an exit, a change of its index, or a condition around a launch;
+  /// 0: nothing is seen.
+  std::size_t uneven(const LaunchLoop& loop) const;
+  /// What else the device has to do between two launches of one function, and its line: copies to the device and
+  /// within it, memset, unknown kernels, and functions that launch. before is null: from the loop around the other one;
+  /// after is null: to the end of the function.
+  std::vector<std::pair<std::size_t, Tokens>> other_work(const Launch* before, const Launch* after) const;
   /// What names stand for where a launch is. One that changes in other ways than by "=" has an empty definition.
   std::map<std::string, Tokens> definitions_at(const Launch& launch) const;
   /// A variable of the launch's function; nullopt: no declaration is seen before this byte of the source.
@@ -64,6 +74,9 @@ class HostCode {
     std::size_t name = 0, begin = 0, end = 0;
   };
   void find_functions();
+  void find_launching();
+  void find_constants(std::size_t begin, std::size_t end);
+  void add_constant(const std::string& name, const Tokens& value);
   void find_launches(const std::set<std::string>& kernels);
   void find_memory();
   std::optional<Launch> marked_launch(std::size_t at, const std::set<std::string>& kernels) const;
@@ -77,6 +90,8 @@ class HostCode {
   std::vector<Launch> launches_;
   std::vector<MemoryUse> memory_;
   std::map<std::string, Formula> formulas_;
+  std::map<std::string, Tokens> constants_;
+  std::set<std::string> launching_;  ///< functions that launch, also by others
 };
 
 /// An address without casts and "&": the variable that holds it, as a rule.

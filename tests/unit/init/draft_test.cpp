@@ -588,6 +588,110 @@ TEST_CASE("a loop that passes other buffers in each round is not drafted as the 
   }
 }
 
+TEST_CASE("what happens between two steps and no step does is said at the step") {
+  const Drafted draft = launched(
+      scale_kernel +
+      "__global__ void add(float* y, int n) { y[threadIdx.x] += n; }\n"
+      "void more(float* y, int n) { add<<<1, 64>>>(y, n); }\nvoid by_more(float* y, int n) { more(y, n); }\n"
+      "void run(float* p, float* q, float* h, int n) {\n"
+      "  cudaMemcpy(q, h, n * 4, cudaMemcpyHostToDevice);\n  scale<<<1, 64>>>(p, q, 1, n);\n"
+      "  cudaMemcpy(p, q, n * 4, cudaMemcpyDeviceToDevice);\n  cudaMemcpy(h, q, n * 4, cudaMemcpyDeviceToHost);\n"
+      "  by_more(q, n);\n  unseen<<<1, 64>>>(q);\n"
+      "  for (int i = 0; i < 4; ++i) {\n    hipMemset(q, 0, n * 4);\n    add<<<1, 64>>>(q, i);\n  }\n"
+      "  by_more(p, n);\n}\n");
+  CHECK(draft.spec.steps.size() == 2);
+  const std::string& text = draft.draft.text;
+  const std::size_t first = text.find("entry = \"scale\""), second = text.find("entry = \"add\"");
+  REQUIRE(first < second);
+  for (const char* note : {"before it, line 11 has cudaMemcpy(p,q,n*4,cudaMemcpyDeviceToDevice), which no step does",
+                           "before it, line 13 has by_more(q,n), which", "before it, line 14 has unseen<<<1,64>>>(q),",
+                           "before it, line 16 has hipMemset(q,0,n*4),", "behind it, line 19 has by_more(p,n),"}) {
+    CAPTURE(note);
+    CHECK(text.find("\n# guess: " + std::string(note), second) != std::string::npos);
+  }
+  for (const char* other : {"ToHost", "line 9 has"}) CHECK(text.find(other) == std::string::npos);
+}
+
+TEST_CASE("a loop whose rounds differ is not drafted as a repeat, and its steps say so") {
+  const auto loop = [](const std::string& code) {
+    return launched(scale_kernel + "__global__ void add(float* y, int n) { y[threadIdx.x] += n; }\n" +
+                    "void run(float* p, float* q, int n) {\n  for (int i = 0; i < 9; ++i) {\n    " + code +
+                    "\n  }\n}\n");
+  };
+  CHECK(has(loop("scale<<<1, 64>>>(p, q, 1, i);\n    add<<<1, 64>>>(q, n);"), "repeat = { i = \"9\" }"));
+  for (const char* code : {"if (i % 2) continue;", "if (done()) break;", "i += 2;", "++i;"}) {
+    CAPTURE(code);
+    const Drafted draft = loop(std::string(code) + "\n    scale<<<1, 64>>>(p, q, 1, n);");
+    CHECK_FALSE(has(draft, "repeat ="));
+    CHECK(has(draft, "# guess: the first round of the loop on line 7, whose rounds differ (line 8)"));
+  }
+  const Drafted choice = loop("if (i % 2) {\n scale<<<1, 64>>>(p, q, 1, n); }\n    add<<<1, 64>>>(q, n);");
+  CHECK_FALSE(has(choice, "repeat ="));
+  CHECK(has(choice,
+            "entry = \"scale\"  # guess: the first round of the loop on line 7, whose rounds differ (line 8); "
+            "only where the condition on line 8 says so"));
+  CHECK(has(choice, "entry = \"add\"  # guess: the first round of the loop on line 7, whose rounds differ (line 8)\n"));
+  const Drafted nested = loop("for (int j = 0; j < n; ++j) scale<<<1, 64>>>(p, q, 1, j);");
+  CHECK(has(nested, "repeat = { j = \"n\" }"));
+  CHECK(has(nested, "# guess: the first round of the loop on line 7; the loop on line 8 repeats it"));
+}
+
+TEST_CASE("the configuration that the source itself has is the default, and counts as right") {
+  const Drafted draft = drafted(
+      "#ifndef UNROLL\n#define UNROLL 4\n#endif\n"
+      "template <int W> __global__ void f(float* y, int n) {\n"
+      "  __shared__ float s[W];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) y[i] = s[0] * UNROLL;\n}\n"
+      "void run(float* y, int n) { f<32><<<(n + 255) / 256, 256>>>(y, n); }\n");
+  CHECK(has(draft, "reference = { config = { UNROLL = 4, W = 32, THREADS = 256 } }"));
+  CHECK(has(draft, "[dispatch]\ndefault = { UNROLL = 4, W = 32, THREADS = 256 }"));
+  CHECK(has(draft, "THREADS = { values = [128, 256, 512], compile_time = false }"));
+  CHECK_FALSE(has(drafted("__global__ void f(float* y, int n) {\n  y[blockIdx.x * BLOCK + threadIdx.x] = n;\n}\n"),
+                  "[dispatch]"));
+}
+
+TEST_CASE("constants and macros of host code are numbers where the file defines them once") {
+  const auto launch = [](const std::string& definitions) {
+    return drafted(
+        scale_kernel + definitions +
+        "void run(float* p, float* q) { scale<<<(COUNT + THREADS_PER - 1) / THREADS_PER, THREADS_PER>>>(p, q, "
+        "1, COUNT); }\n");
+  };
+  for (const char* definitions : {"constexpr int COUNT = 4096, THREADS_PER = 256;\n",
+                                  "#define COUNT (4 << 10)\nstatic const int THREADS_PER = 256;\n"}) {
+    CAPTURE(definitions);
+    const Drafted draft = launch(definitions);
+    CHECK(has(draft, "n = 4096  # guess: from the launch"));
+    CHECK(has(draft, "THREADS = { values = [128, 256, 512], compile_time = false }  # guess: threads of a block; 256"));
+    CHECK(has(draft, "grid = [\"ceildiv(n, THREADS)\"]"));
+  }
+  const std::string hidden =
+      "#define LOOP(i, n) for (int i = threadIdx.x; i < n; i += blockDim.x)\n"
+      "__global__ void f(float* x, int n) { LOOP(i, n) x[i] = 1; }\nconst int PER_BLOCK = 512;\n";
+  const Drafted block = drafted(hidden + "void run(float* p, int n) { f<<<1, PER_BLOCK>>>(p, n); }\n");
+  CHECK(
+      has(block, "PER_BLOCK = { values = [256, 512, 1024], compile_time = false }  # guess: threads of a block; 512"));
+  CHECK(has(block, "block = [\"PER_BLOCK\"]"));
+  const std::string rows = "__global__ void rows(float* x) { x[blockIdx.x * 8 + threadIdx.x] = 1; }\n";
+  const Drafted several = drafted(rows +
+                                  "#ifdef BIG\n#define BLOCKS 64\n#else\n#define BLOCKS 32\n#endif\n"
+                                  "void run(float* p) { rows<<<BLOCKS, BLOCKS>>>(p); }\n");
+  CHECK(has(several, "grid = [\"?\"]  # fill in: blocks; line 7 has BLOCKS\n"));
+  CHECK_FALSE(has(several, "BLOCKS ="));
+}
+
+TEST_CASE("a file whose kernels are in an included one names it") {
+  const init::DraftRequest request{"#include \"kernels.cuh\"\nint main() {}\n",
+                                   {{"/p/kernels.cuh", scale_kernel}, {"/p/types.h", "using T = float;\n"}},
+                                   "k.cu",
+                                   {}};
+  CHECK_THROWS_WITH_AS(
+      init::draft_spec(request),
+      "k.cu: no __global__ function with a body was found; /p/kernels.cuh, which it includes, has scale "
+      "(line 1): name that file",
+      Error);
+}
+
 TEST_CASE("launches of host code become steps: buffers by their variables, scratch between, loops") {
   const Drafted draft = launched(
       scale_kernel +
