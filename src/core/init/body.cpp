@@ -1,10 +1,8 @@
-#include "core/init/body.hpp"
-
 #include <re2/re2.h>
 
 #include <algorithm>
 
-#include "core/init/macros.hpp"
+#include "core/init/drafting.hpp"
 
 namespace xtune::init {
 
@@ -15,6 +13,19 @@ using Words = std::set<std::string>;
 bool is_assignment(const Token& token) {
   static const RE2 form("[^=!<>]?=");
   return RE2::FullMatch(token.text, form);
+}
+
+/// Adds tokens behind a mark, if both sides of it are there.
+void append(Tokens& to, const char* mark, const Tokens& more) {
+  if (!to.empty() && !more.empty()) to.push_back({Token::Kind::mark, mark});
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+/// The last element of a list that is placed before `at`; nullptr: none.
+template <class List>
+auto last_before(const List& list, std::size_t at) {
+  const auto found = std::find_if(list.rbegin(), list.rend(), [&](const auto& each) { return each.first < at; });
+  return found == list.rend() ? nullptr : &found->second;
 }
 
 /// The side of the comparison at i. step: -1, before it; 1, behind it.
@@ -117,9 +128,8 @@ std::optional<Bound> IndexBounds::of_word(const std::string& word, std::size_t a
   if (const auto number = integer_of(word)) return Bound{{std::to_string(*number + 1)}, 0};
   const auto made = definitions_.find(word);
   if (made == definitions_.end() || changed_.contains(word)) return std::nullopt;
-  const auto before =
-      std::find_if(made->second.rbegin(), made->second.rend(), [&](const auto& each) { return each.first < at; });
-  return before == made->second.rend() ? std::nullopt : of(before->second, at, steps);
+  const Tokens* const before = last_before(made->second, at);
+  return before ? of(*before, at, steps) : std::nullopt;
 }
 
 std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& steps) const {
@@ -127,9 +137,8 @@ std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& s
   const Tokens whole = unwrapped(index);
   if (whole.empty() || ++steps > max_steps) return std::nullopt;
   if (const auto known = limits_.find(text_of(whole)); known != limits_.end()) {
-    const auto before =
-        std::find_if(known->second.rbegin(), known->second.rend(), [&](const auto& each) { return each.first < at; });
-    return before != known->second.rend() ? before->second : known->second.front().second;
+    const Bound* const before = last_before(known->second, at);
+    return before ? *before : known->second.front().second;
   }
   if (whole.size() == 1) return of_word(whole.front().text, at, steps);
   std::vector<std::pair<std::string, Tokens>> terms;
@@ -155,11 +164,8 @@ std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& s
   for (std::size_t i = 0; i < counted.size() && counted.size() > 1 && !bound; ++i) {
     bound = of_product(counted[i], at, steps);
     Tokens others;
-    for (std::size_t other = 0; other < counted.size(); ++other) {
-      if (other == i) continue;
-      if (!others.empty()) others.push_back({Token::Kind::mark, "+"});
-      others.insert(others.end(), counted[other].begin(), counted[other].end());
-    }
+    for (std::size_t other = 0; other < counted.size(); ++other)
+      if (other != i) append(others, "+", counted[other]);
     const auto within = bound ? of(others, at, steps) : std::nullopt;
     const bool fits = within && within->extents.size() < bound->extents.size() &&
                       std::equal(within->extents.rbegin(), within->extents.rend(), bound->extents.rbegin());
@@ -200,7 +206,7 @@ Tokens IndexBounds::resolved(Tokens expression) const {
 
 bool IndexBounds::starts_at(const std::string& name, const std::string& word) const {
   const auto made = definitions_.find(name);
-  return made != definitions_.end() && std::any_of(made->second.begin(), made->second.end(), [&](const auto& each) {
+  return made != definitions_.end() && std::ranges::any_of(made->second, [&](const auto& each) {
            return mentions(each.second, word) && !mentions(each.second, "/") && !mentions(each.second, "%");
          });
 }
@@ -214,14 +220,13 @@ std::vector<std::vector<std::string>> IndexBounds::limits_of(const std::string& 
       for (const auto& [at, limit] : limits)
         if (const Tokens side = tokens_of(name);
             !integer_of(limit.extents.front()) &&
-            std::any_of(side.begin(), side.end(), [&](const Token& each) { return made.contains(each.text); }) &&
-            std::find(found.begin(), found.end(), limit.extents) == found.end())
+            std::ranges::any_of(side, [&](const Token& each) { return made.contains(each.text); }) &&
+            std::ranges::find(found, limit.extents) == found.end())
           found.push_back(limit.extents);
     std::set<std::string> more = made;
     for (const auto& [name, expressions] : definitions_)
       for (const auto& [at, expression] : expressions)
-        if (std::any_of(expression.begin(), expression.end(),
-                        [&](const Token& each) { return made.contains(each.text); }))
+        if (std::ranges::any_of(expression, [&](const Token& each) { return made.contains(each.text); }))
           more.insert(name);
     made = std::move(more);
   }
@@ -252,8 +257,7 @@ std::map<std::string, Alias> aliases_in(const Tokens& tokens, const Words& point
       const bool plain = at == 0 && (value.size() == 1 || value[1].is("+"));
       const bool address = at == 1 && value[0].is("&") && closing(value, 2) + 1 == value.size();
       Tokens more = plain ? part(value, 2, value.size()) : address ? part(value, 3, value.size() - 1) : value;
-      if (!alias.base.empty() && !more.empty()) more.push_back({Token::Kind::mark, "+"});
-      more.insert(more.end(), alias.base.begin(), alias.base.end());
+      append(more, "+", alias.base);
       alias.base = std::move(more);
       aliases[tokens[i].text] = std::move(alias);
       break;
@@ -295,10 +299,7 @@ void note_pointers(const Tokens& tokens, const Words& pointers, BodyUse& body) {
     PointerUse& use = body.pointers[alias.pointer];
     Tokens index = note_use(tokens, i, use);
     if (index.empty()) index.push_back({Token::Kind::number, "0"});
-    if (!alias.base.empty()) {
-      index.push_back({Token::Kind::mark, "+"});
-      index.insert(index.end(), alias.base.begin(), alias.base.end());
-    }
+    append(index, "+", alias.base);
     const Tokens data = body.indices->resolved(index);
     if (const auto other = aliases.find(data.front().text);
         other != aliases.end() && is_at(data, 1, "[") && closing(data, 1) + 1 == data.size())
@@ -343,12 +344,10 @@ std::optional<Tokens> threads_at(const Tokens& tokens, std::size_t i, const std:
     Tokens threads;
     bool is_block = false;
     for (const auto& [mark, factor] : factors) {
-      if (mentions(factor, block)) {
+      if (mentions(factor, block))
         is_block = true;
-        continue;
-      }
-      if (!threads.empty()) threads.push_back({Token::Kind::mark, "*"});
-      threads.insert(threads.end(), factor.begin(), factor.end());
+      else
+        append(threads, "*", factor);
     }
     if (is_block) return threads;
   }

@@ -33,7 +33,7 @@ std::string product(const Texts& factors) {
 }
 
 const std::string* given(const Named& named, const std::string& name) {
-  const auto found = std::find_if(named.begin(), named.end(), [&](const auto& each) { return each.first == name; });
+  const auto found = std::ranges::find_if(named, [&](const auto& each) { return each.first == name; });
   return found == named.end() ? nullptr : &found->second;
 }
 
@@ -77,7 +77,7 @@ Tokens spec_tokens(std::string text) {
 void use_sizes_in(Work& work, const Texts& extents) {
   for (const std::string& extent : extents)
     for (const Token& token : spec_tokens(extent))
-      if (std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.second); }))
+      if (std::ranges::any_of(work.sizes, [&](const auto& each) { return token.is(each.second); }))
         use_size(work, token.text, "guess: any value");
 }
 
@@ -149,7 +149,7 @@ std::string type_parameter(Work& work, const TemplateParameter& parameter, const
 /// change what is computed.
 bool divides_work(const KernelFunction& kernel, const std::string& name) {
   const auto has = [&](const Tokens& tokens) { return mentions(tokens, name); };
-  if (std::any_of(kernel.launch_bounds.begin(), kernel.launch_bounds.end(), has)) return true;
+  if (std::ranges::any_of(kernel.launch_bounds, has)) return true;
   const Tokens& body = kernel.body;
   for (std::size_t i = 1; i + 1 < body.size(); ++i) {
     const bool is_declared = body[i].is("[") && body[i - 1].is_word() && i > 1 && body[i - 2].is_word();
@@ -308,7 +308,7 @@ bool take_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument&
       drafted.value_comment = "each round has its own";
       return true;
     }
-    const bool is_known = std::all_of(words.begin(), words.end(), [&](const Token& each) {
+    const bool is_known = std::ranges::all_of(words, [&](const Token& each) {
       return !each.is_word() || RE2::FullMatch(each.text, "min|max|ceildiv") ||
              base::find_named(work.model.sizes, each.text) || is_parameter(work, each.text);
     });
@@ -451,7 +451,7 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
 void add_fills(Work& work, const DraftStep& step) {
   const auto in_spec = [&](const std::string& argument) {
     const auto& all = work.kernel->arguments;
-    const auto at = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == argument; });
+    const auto at = std::ranges::find_if(all, [&](const auto& each) { return each.name == argument; });
     return step.args[static_cast<std::size_t>(at - all.begin())];
   };
   for (const auto& [pointer, use] : work.use.pointers)
@@ -473,7 +473,7 @@ void add_fills(Work& work, const DraftStep& step) {
 void add_argument(Work& work, DraftStep& step, DraftArgument drafted) {
   if (drafted.name.empty()) drafted.name = fmt::format("argument_{}", work.model.arguments.size() + 1);
   // What the same variable of host code is passed for is one argument.
-  const auto same = std::find_if(work.model.arguments.begin(), work.model.arguments.end(), [&](const auto& each) {
+  const auto same = std::ranges::find_if(work.model.arguments, [&](const auto& each) {
     return !drafted.passed.empty() && each.passed == drafted.passed && each.kind == drafted.kind &&
            each.dtype == drafted.dtype && drafted.passed != "with";
   });
@@ -485,7 +485,7 @@ void add_argument(Work& work, DraftStep& step, DraftArgument drafted) {
     const bool differs =
         known && (known->dtype != drafted.dtype || known->kind != drafted.kind ||
                   (!known->passed.empty() && !drafted.passed.empty() && known->passed != drafted.passed));
-    if (differs || std::find(step.args.begin(), step.args.end(), drafted.name) != step.args.end()) continue;
+    if (differs || std::ranges::find(step.args, drafted.name) != step.args.end()) continue;
     step.args.push_back(drafted.name);
     if (!known) return work.model.arguments.push_back(std::move(drafted));
     known->reads_later = known->reads_later || (drafted.role != "out" && known->is_passed_on);
@@ -504,7 +504,7 @@ void add_scratch(Work& work) {
   for (DraftArgument& each : work.model.arguments) {
     const auto memory = work.host_code.memory_of(each.passed, *work.launch);
     const auto is_used = [&](MemoryUse::Kind kind) {
-      return std::any_of(memory.begin(), memory.end(), [&](const MemoryUse& use) { return use.kind == kind; });
+      return std::ranges::any_of(memory, [&](const MemoryUse& use) { return use.kind == kind; });
     };
     if (work.in_steps && each.is_passed_on && each.reads_later && work.host_code.copies_back(*work.launch) &&
         !memory.empty() && !is_used(MemoryUse::Kind::to_host) && !is_used(MemoryUse::Kind::to_device)) {
@@ -599,12 +599,13 @@ void add_kernel(Work& work, const ChosenKernel& chosen, const Launch* before) {
 /// Sizes without a value: smaller ones where there are several, or one twice, which multiply, or on an axis with a
 /// lower limit.
 void give_values(DraftModel& model) {
-  const bool is_flat =
-      std::all_of(model.arguments.begin(), model.arguments.end(),
-                  [](const DraftArgument& each) { return each.shape.size() < 2 || integer_of(each.shape.back()); }) &&
-      std::all_of(model.steps.begin(), model.steps.end(), [](const DraftStep& each) {
-        return each.grid.size() == 1 && each.grid.front().find('*') == std::string::npos;
-      });
+  const bool is_flat = std::ranges::all_of(model.arguments,
+                                           [](const DraftArgument& each) {
+                                             return each.shape.size() < 2 || integer_of(each.shape.back());
+                                           }) &&
+                       std::ranges::all_of(model.steps, [](const DraftStep& each) {
+                         return each.grid.size() == 1 && each.grid.front().find('*') == std::string::npos;
+                       });
   std::size_t open = 0;
   for (const DraftSize& size : model.sizes) open += size.value.empty();
   for (DraftSize& size : model.sizes)
@@ -663,8 +664,7 @@ std::vector<ChosenKernel> launched_kernels(const std::vector<KernelFunction>& ke
   std::map<std::size_t, std::set<std::string>> different;
   for (const Launch& launch : host.launches())
     for (const KernelFunction& kernel : kernels)
-      if (kernel.name == launch.kernel &&
-          (entries.empty() || std::any_of(entries.begin(), entries.end(), is_named(kernel)))) {
+      if (kernel.name == launch.kernel && (entries.empty() || std::ranges::any_of(entries, is_named(kernel)))) {
         functions[launch.function].push_back({&kernel, &launch});
         different[launch.function].insert(kernel.qualified);
         break;
@@ -676,9 +676,9 @@ std::vector<ChosenKernel> launched_kernels(const std::vector<KernelFunction>& ke
   // A launch before a timing loop that has it, too, warms up.
   const std::vector<ChosenKernel> all = chosen;
   std::erase_if(chosen, [&](const ChosenKernel& each) {
-    return each.launch->around.empty() && std::any_of(all.begin(), all.end(), [&](const ChosenKernel& other) {
+    return each.launch->around.empty() && std::ranges::any_of(all, [&](const ChosenKernel& other) {
              const auto& loops = other.launch->around;
-             return other.kernel == each.kernel && std::any_of(loops.begin(), loops.end(), is_timing) &&
+             return other.kernel == each.kernel && std::ranges::any_of(loops, is_timing) &&
                     std::equal(other.launch->arguments.begin(), other.launch->arguments.end(),
                                each.launch->arguments.begin(), each.launch->arguments.end(),
                                [](const Tokens& a, const Tokens& b) { return text_of(a) == text_of(b); });
@@ -703,7 +703,7 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
   Texts names;
   for (const KernelFunction& kernel : kernels) names.push_back(kernel.qualified);
   const auto kernel_of = [&](const std::string& entry) {
-    return std::find_if(kernels.begin(), kernels.end(), [&](const auto& kernel) { return is_named(kernel)(entry); });
+    return std::ranges::find_if(kernels, [&](const auto& kernel) { return is_named(kernel)(entry); });
   };
   for (const std::string& entry : request.entries)
     if (kernel_of(entry) == kernels.end())
@@ -732,8 +732,7 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
   for (const std::string& entry : request.entries.empty() ? Texts{names.front()} : request.entries) {
     const KernelFunction& kernel = *kernel_of(entry);
     const auto& all = host.launches();
-    const auto launch =
-        std::find_if(all.begin(), all.end(), [&](const Launch& each) { return each.kernel == kernel.name; });
+    const auto launch = std::ranges::find_if(all, [&](const Launch& each) { return each.kernel == kernel.name; });
     chosen.push_back({&kernel, launch == all.end() ? nullptr : &*launch});
   }
   return chosen;

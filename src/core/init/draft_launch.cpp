@@ -47,17 +47,16 @@ void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
   std::vector<Tokens> uses = work.launch->arguments;
   uses.insert(uses.end(), work.launch->grid.begin(), work.launch->grid.end());
   uses.push_back(work.launch->shared);
-  const bool used =
-      std::any_of(uses.begin(), uses.end(), [&](const Tokens& each) { return mentions(each, loop.index); });
+  const bool used = std::ranges::any_of(uses, [&](const Tokens& each) { return mentions(each, loop.index); });
   const std::string place = fmt::format("the loop on line {}", loop.line);
   if (!begin || !end || !by || (!used && is_timing(loop)))
     return add_comment(step, !begin || !end || !by ? fmt::format("one round of {}, whose count cannot be read", place)
                                                    : fmt::format("one round of {}, which does the same {} times", place,
                                                                  shown(loop.end)));
   const std::size_t line = work.in_steps ? changes_address(work, loop) : 0, uneven = work.host_code.uneven(loop);
-  const bool is_outer =
-      std::any_of(work.launch->around.begin(), work.launch->around.end(),
-                  [&](const LaunchLoop& each) { return each.at > loop.at && !each.is_condition && !is_timing(each); });
+  const bool is_outer = std::ranges::any_of(work.launch->around, [&](const LaunchLoop& each) {
+    return each.at > loop.at && !each.is_condition && !is_timing(each);
+  });
   if (!work.in_steps || line > 0 || uneven > 0 || is_outer) {
     work.host_expressions->set(loop.index, *begin);
     return add_comment(step, fmt::format("the first round of {}{}", place,
@@ -112,8 +111,8 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   const auto is_word = [](const Token& token) { return token.is_word(); };
   const auto is_size = [&](const Token& token) { return given(work.sizes, token.text) != nullptr; };
   const Tokens words = threads ? spec_tokens(*threads) : Tokens();
-  if (threads && std::none_of(words.begin(), words.end(), is_size) &&
-      std::count_if(words.begin(), words.end(), is_word) <= (axis.strides.empty() ? 1 : 3))
+  if (threads && std::ranges::none_of(words, is_size) &&
+      std::ranges::count_if(words, is_word) <= (axis.strides.empty() ? 1 : 3))
     return *threads;
   if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
   std::string name = axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS";
@@ -128,7 +127,7 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
 /// Whether only parameters change it.
 bool is_fixed(const Work& work, const std::string& text) {
   const Tokens words = spec_tokens(text);
-  return std::all_of(words.begin(), words.end(), [&](const Token& each) {
+  return std::ranges::all_of(words, [&](const Token& each) {
     return !each.is_word() || is_function(each.text) || is_parameter(work, each.text);
   });
 }
@@ -143,7 +142,7 @@ std::string known_extent(const Work& work, std::size_t i) {
 /// Whether a name of host code remains in it that has a value there, which cannot be read.
 bool is_unread(const Work& work, const std::string& text) {
   const Tokens words = spec_tokens(text);
-  return std::any_of(words.begin(), words.end(), [&](const Token& each) {
+  return std::ranges::any_of(words, [&](const Token& each) {
     return work.host_definitions.contains(each.text) && !is_parameter(work, each.text) &&
            !base::find_named(work.model.sizes, each.text);
   });
@@ -181,7 +180,7 @@ void take_block(Work& work, DraftStep& step) {
       block.push_back(text && is_fixed(work, *text) ? *text : i < step.block.size() ? step.block[i] : "?");
     }
   }
-  const bool open = std::find(block.begin(), block.end(), "?") != block.end();
+  const bool open = std::ranges::find(block, "?") != block.end();
   step.block_comment =
       open ? fmt::format("fill in: line {} has {}", work.launch->line, shown(work.launch->block)) : from_launch(work);
   step.block = std::move(block);
@@ -193,8 +192,8 @@ std::string grid_extent(Work& work, std::size_t i) {
   Texts factors;
   for (const Tokens& factor : axis.tile) {
     // blockIdx.x * n begins a row.
-    const bool is_row = std::any_of(factor.begin(), factor.end(), [&](const Token& token) {
-      return std::any_of(work.sizes.begin(), work.sizes.end(), [&](const auto& each) { return token.is(each.first); });
+    const bool is_row = std::ranges::any_of(factor, [&](const Token& token) {
+      return std::ranges::any_of(work.sizes, [&](const auto& each) { return token.is(each.first); });
     });
     const auto text = work.expressions.text_of(factor);
     if (!text || (is_row && !axis.limits.empty())) return "?";
@@ -247,7 +246,7 @@ bool take_grid(Work& work, DraftStep& step) {
 }  // namespace
 
 bool is_timing(const LaunchLoop& loop) {
-  return std::any_of(loop.end.begin(), loop.end.end(), [](const Token& each) {
+  return std::ranges::any_of(loop.end, [](const Token& each) {
     return is_like(each.text,
                    "(?i)(?:^|_|num|n)(?:rep|reps|repeats?|repetitions?|iters?|iterations?|trials?|runs?|loops?|warm_?"
                    "ups?|bench\\w*|times|timing\\w*)$");
@@ -310,13 +309,12 @@ std::optional<std::string> host_text(const Work& work, const Tokens& tokens) {
     const bool shrinks = words[i].is("-") || words[i].is("/");
     const std::size_t end = is_at(words, i + 1, "(") ? closing(words, i + 1) : i + 1;
     const Tokens by = shrinks ? part(words, i + 1, end + 1) : Tokens();
-    if (std::any_of(by.begin(), by.end(), [&](const Token& each) {
+    if (std::ranges::any_of(by, [&](const Token& each) {
           return each.is_word() && !each.is(work.index) && !is_parameter(work, each.text);
         }))
       return std::nullopt;
   }
-  if (words.size() > 1 && std::none_of(words.begin(), words.end(), [](const Token& each) { return each.is_word(); }))
-    try {
+  if (words.size() > 1 && std::ranges::none_of(words, [](const Token& each) { return each.is_word(); })) try {
       const Value value = space::Expression::parse(*text).evaluate([](std::string_view) { return nullptr; });
       if (const auto* const number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
     } catch (const space::ExpressionError&) {
@@ -337,7 +335,7 @@ bool is_parameter(const Work& work, const std::string& name) {
 
 bool has_parameter(const Work& work, const std::string& text) {
   const Tokens words = spec_tokens(text);
-  return std::any_of(words.begin(), words.end(), [&](const Token& each) { return is_parameter(work, each.text); });
+  return std::ranges::any_of(words, [&](const Token& each) { return is_parameter(work, each.text); });
 }
 
 bool has_index(const Work& work, const std::string& text) {
@@ -405,13 +403,12 @@ void add_block(Work& work, DraftStep& step) {
   // A loop over more rows than the block has threads: for (j = 0; j < TILE; j += ROWS)
   for (const std::string& stride : work.use.strides) {
     const auto text = work.expressions.text_of(tokens_of(stride));
-    if (!given && axes > 1 && bounds.empty() && text &&
-        std::find(step.block.begin(), step.block.end(), *text) == step.block.end())
+    if (!given && axes > 1 && bounds.empty() && text && std::ranges::find(step.block, *text) == step.block.end())
       step.block.assign(axes, "?");
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(axes, step.block.size()); ++i)
     if (step.block[i] != "?") work.expressions.set(std::string("blockDim.") + axis_names[i], step.block[i]);
-  const bool open = std::find(step.block.begin(), step.block.end(), "?") != step.block.end();
+  const bool open = std::ranges::find(step.block, "?") != step.block.end();
   if (axes > 0 && !given && step.block_comment.empty())
     step.block_comment = open             ? "fill in: threads along x, y, z"
                          : bounds.empty() ? "guess: from the index"
@@ -428,12 +425,12 @@ void add_grid(Work& work, DraftStep& step) {
   step.grid = work.request.grid;
   if (!step.grid.empty()) return use_sizes_in(work, step.grid);
   if (take_grid(work, step)) return;
-  const bool is_limited = std::all_of(work.use.axes.begin(), work.use.axes.end(),
-                                      [](const AxisUse& axis) { return !axis.block || !axis.limits.empty(); });
+  const bool is_limited =
+      std::ranges::all_of(work.use.axes, [](const AxisUse& axis) { return !axis.block || !axis.limits.empty(); });
   for (std::size_t i = 0; i < axes; ++i)
     step.grid.push_back(!work.use.axes[i].block ? "1" : work.launch && !is_limited ? "?" : grid_extent(work, i));
   use_sizes_in(work, step.grid);
-  const bool open = std::find(step.grid.begin(), step.grid.end(), "?") != step.grid.end();
+  const bool open = std::ranges::find(step.grid, "?") != step.grid.end();
   step.grid_comment = open && work.launch
                           ? fmt::format("fill in: blocks; line {} has {}", work.launch->line, shown(work.launch->grid))
                       : open                               ? "fill in: blocks along x, y, z, as in ceildiv(n, TILE)"

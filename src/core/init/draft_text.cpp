@@ -111,8 +111,8 @@ class DraftWriter {
       if (!parameter.launched.empty()) value = parameter.launched;
       values.push_back(parameter.name + " = " + value);
     }
-    if (std::none_of(model_.arguments.begin(), model_.arguments.end(),
-                     [](const DraftArgument& each) { return each.role == "out" || each.role == "inout"; }))
+    if (std::ranges::none_of(model_.arguments,
+                             [](const DraftArgument& each) { return each.role == "out" || each.role == "inout"; }))
       return;
     const bool judges = !values.empty() && !open;
     line(judges ? "\n[validate]\n# A simple kernel with the same arguments finds more mistakes:"

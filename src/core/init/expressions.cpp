@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "core/init/macros.hpp"
-
 namespace xtune::init {
 
 bool is_at(const Tokens& tokens, std::size_t i, std::string_view text) {
@@ -86,7 +84,7 @@ void add_terms(const Tokens& sum, const std::string& sign, std::vector<std::pair
 }
 
 bool mentions(const Tokens& tokens, std::string_view word) {
-  return std::any_of(tokens.begin(), tokens.end(), [&](const Token& each) { return each.is(word); });
+  return std::ranges::any_of(tokens, [&](const Token& each) { return each.is(word); });
 }
 
 std::optional<std::string> SpecExpressions::operand(const std::string& name, int depth) const {
@@ -133,7 +131,7 @@ std::optional<std::string> SpecExpressions::call(const std::string& name, const 
     if (arguments.size() != parameters.size() || depth > 8) return std::nullopt;
     Tokens replaced;
     for (const Token& token : body) {
-      const auto at = std::find(parameters.begin(), parameters.end(), token.text);
+      const auto at = std::ranges::find(parameters, token.text);
       if (at == parameters.end()) {
         replaced.push_back(token);
         continue;

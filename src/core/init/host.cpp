@@ -37,7 +37,7 @@ LaunchLoop loop_of(const Tokens& tokens, std::size_t at, std::size_t open) {
   const auto parts = operands(part(tokens, open + 1, closing(tokens, open)), ";");
   if (parts.size() != 3) return loop;
   const Tokens &first = parts[0].second, &test = parts[1].second, &next = parts[2].second;
-  const auto set = std::find_if(first.begin(), first.end(), [](const Token& each) { return each.is("="); });
+  const auto set = std::ranges::find_if(first, [](const Token& each) { return each.is("="); });
   if (set == first.begin() || set == first.end() || test.size() < 3 || next.size() < 2) return loop;
   const std::string index = (set - 1)->text, compared = test[1].text;
   const bool counts = test[0].is(index) && (compared == "<" || compared == "<=" || compared == "!=");
@@ -178,8 +178,7 @@ std::size_t HostCode::uneven(const LaunchLoop& loop) const {
   const auto changed = loop.changed.find(loop.index);
   if (loop.exit > 0 || changed != loop.changed.end()) return loop.exit > 0 ? loop.exit : changed->second;
   for (const Launch& launch : launches_) {
-    const auto own = std::find_if(launch.around.begin(), launch.around.end(),
-                                  [&](const LaunchLoop& each) { return each.at == loop.at; });
+    const auto own = std::ranges::find_if(launch.around, [&](const LaunchLoop& each) { return each.at == loop.at; });
     const auto condition =
         std::find_if(own, launch.around.end(), [](const LaunchLoop& each) { return each.is_condition; });
     if (condition != launch.around.end()) return condition->line;
@@ -194,7 +193,7 @@ std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* b
     if (!after->around[i].is_condition) from = std::min(from, after->around[i].at);
   const std::size_t to = after ? after->at : functions_[before->function].end;
   const auto is_known = [&](std::size_t at) {
-    return std::any_of(launches_.begin(), launches_.end(), [&](const Launch& each) { return each.at == at; });
+    return std::ranges::any_of(launches_, [&](const Launch& each) { return each.at == at; });
   };
   std::vector<std::pair<std::size_t, Tokens>> found;
   for (std::size_t i = from; i + 1 < std::min(to, tokens_.size()); ++i) {
@@ -280,7 +279,7 @@ std::vector<std::string> HostCode::callable_types() const {
   for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
     if (!(tokens_[i].is("struct") || tokens_[i].is("class")) || !tokens_[i + 2].is("{")) continue;
     const Tokens body = part(tokens_, i + 3, closing(tokens_, i + 2));
-    const auto call = std::find_if(body.begin(), body.end(), [](const Token& each) { return each.is("operator"); });
+    const auto call = std::ranges::find_if(body, [](const Token& each) { return each.is("operator"); });
     if (call != body.end() && call + 1 != body.end() && (call + 1)->is("(")) types.push_back(tokens_[i + 1].text);
   }
   return types;
@@ -356,8 +355,8 @@ void HostCode::find_launches(const std::set<std::string>& kernels) {
     const bool is_call = RE2::FullMatch(tokens_[i].text, calls) && tokens_[i + 1].is("(");
     if (!is_call && !(tokens_[i].is("<<") && tokens_[i + 1].is("<"))) continue;
     auto launch = is_call ? called_launch(i, kernels) : marked_launch(i, kernels);
-    const auto function = std::find_if(functions_.begin(), functions_.end(),
-                                       [&](const Function& each) { return each.begin < i && i < each.end; });
+    const auto function =
+        std::ranges::find_if(functions_, [&](const Function& each) { return each.begin < i && i < each.end; });
     if (!launch || function == functions_.end()) continue;
     launch->line = tokens_[launch->at].line;
     launch->function = static_cast<std::size_t>(function - functions_.begin());
@@ -407,7 +406,7 @@ std::vector<MemoryUse> HostCode::memory_of(const std::string& pointer, const Lau
 
 bool HostCode::copies_back(const Launch& launch) const {
   const Function& function = functions_[launch.function];
-  return std::any_of(memory_.begin(), memory_.end(), [&](const MemoryUse& use) {
+  return std::ranges::any_of(memory_, [&](const MemoryUse& use) {
     return use.kind == MemoryUse::Kind::to_host && function.begin < use.at && use.at < function.end;
   });
 }

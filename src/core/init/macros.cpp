@@ -1,6 +1,4 @@
 // No condition is evaluated: a name that any branch defines is defined.
-#include "core/init/macros.hpp"
-
 #include <re2/re2.h>
 
 #include <algorithm>

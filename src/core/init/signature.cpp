@@ -106,7 +106,7 @@ class Sources {
            std::none_of(
                kernel.declared.begin(), kernel.declared.end(),
                [&](const Token& token) { return token.is("(") || token.is(".") || lists_.contains(token.text); }) &&
-           std::none_of(kernel.arguments.begin(), kernel.arguments.end(), [](const FunctionArgument& argument) {
+           std::ranges::none_of(kernel.arguments, [](const FunctionArgument& argument) {
              return argument.name.empty() && argument.pointers == 0 && !TypeNames({}).element_type(argument.type);
            });
   }
@@ -134,10 +134,11 @@ class Sources {
   /// Whether a condition begins or ends between __global__ and the body, or another branch has the name, too.
   static bool is_conditional(const TokenizedSource& source, const KernelFunction& kernel) {
     const std::size_t last = kernel.body.empty() ? kernel.line : kernel.body.front().line;
-    return std::any_of(source.directives.begin(), source.directives.end(),
-                       [&](const Directive& each) { return each.line >= kernel.first_line && each.line <= last; }) ||
-           std::any_of(source.tokens.begin(), source.tokens.end(),
-                       [&](const Token& each) { return each.alternative && each.is(kernel.name); });
+    return std::ranges::any_of(
+               source.directives,
+               [&](const Directive& each) { return each.line >= kernel.first_line && each.line <= last; }) ||
+           std::ranges::any_of(source.tokens,
+                               [&](const Token& each) { return each.alternative && each.is(kernel.name); });
   }
 
   void add(const TokenizedSource& source) {
@@ -150,13 +151,12 @@ class Sources {
       if (directive.name == "include") {
         const bool quoted = directive.text.starts_with('"'), known = quoted || directive.text.starts_with('<');
         const std::string name = std::filesystem::path(base::trimmed(directive.text, "\"<> \t")).filename().string();
-        complete_ =
-            complete_ && known &&
-            (!quoted || std::any_of(files_.begin(), files_.end(), [&](const auto& file) { return file.name == name; }));
+        complete_ = complete_ && known &&
+                    (!quoted || std::ranges::any_of(files_, [&](const auto& file) { return file.name == name; }));
       }
       if (directive.name != "define" || tokens.empty()) continue;
       complete_ = complete_ && directive.text.find("##") == std::string::npos;
-      if (std::any_of(tokens.begin(), tokens.end(), [](const Token& each) { return each.is(",") || each.is("("); }))
+      if (std::ranges::any_of(tokens, [](const Token& each) { return each.is(",") || each.is("("); }))
         lists_.insert(tokens.front().text);
     }
   }
@@ -331,7 +331,7 @@ class SignatureCheck {
     if (own.at_byte != declared.at_byte || own.bytes() != declared.bytes())
       return fmt::format(". Field {}, '{}', is at byte {} and has {}; the spec's '{}' at {}, {}", i + 1, names[i],
                          declared.at_byte, declared.bytes(), own.name, own.at_byte, own.bytes());
-    const auto namesake = std::find(names.begin(), names.end(), own.name);
+    const auto namesake = std::ranges::find(names, own.name);
     if (own.name != names[i] && namesake != names.end())
       return fmt::format(". Field {} is '{}', and the spec's is '{}', which is field {} of the struct", i + 1, names[i],
                          own.name, namesake - names.begin() + 1);

@@ -191,8 +191,8 @@ class KernelReader {
       for (const Tokens& each : split_arguments(template_)) kernel.templates.push_back(template_parameter(each));
     for (const Tokens& each : split_arguments(arguments))
       if (!(each.size() == 1 && each.front().is("void"))) kernel.arguments.push_back(argument_of(each));
-    const auto known = std::find_if(found_.begin(), found_.end(),
-                                    [&](const KernelFunction& other) { return other.qualified == kernel.qualified; });
+    const auto known =
+        std::ranges::find_if(found_, [&](const KernelFunction& other) { return other.qualified == kernel.qualified; });
     if (known != found_.end())
       known->only = false;
     else if (counts)
@@ -277,8 +277,8 @@ std::optional<std::vector<StructField>> fields_in(const Tokens& body) {
     }
     ++i;
     const auto has = [&](std::initializer_list<std::string_view> words) {
-      return std::any_of(line.begin(), line.end(), [&](const Token& token) {
-        return token.alternative || std::find(words.begin(), words.end(), token.text) != words.end();
+      return std::ranges::any_of(line, [&](const Token& token) {
+        return token.alternative || std::ranges::find(words, token.text) != words.end();
       });
     };
     if (has({"virtual", "struct", "class", "union", "enum", "template", "alignas", "__align__", "__attribute__"}))
@@ -343,7 +343,7 @@ TypeNames::TypeNames(const TokenizedSource& source) {
     }
     if (!tokens[i].is("typedef")) continue;
     Tokens type = until_end(i + 1);
-    if (std::any_of(type.begin(), type.end(), [](const Token& each) { return each.is("{"); })) continue;
+    if (std::ranges::any_of(type, [](const Token& each) { return each.is("{"); })) continue;
     if (type.size() < 2 || !type.back().is_word()) continue;
     const std::string name = type.back().text;
     type.pop_back();
@@ -389,11 +389,10 @@ void TypeNames::add_struct(const TokenizedSource& source, std::size_t at) {
   // What follows may be attributes.
   const bool is_typedef = at > 0 && tokens[at - 1].is("typedef");
   const bool ends = end + (is_typedef ? 2 : 1) < tokens.size() && tokens[end + (is_typedef ? 2 : 1)].is(";");
-  const bool is_conditional =
-      std::any_of(source.directives.begin(), source.directives.end(), [&](const Directive& each) {
-        return (each.name == "pragma" && each.text.starts_with("pack")) ||
-               (ends && each.line >= tokens[at].line && each.line <= tokens[end].line);
-      });
+  const bool is_conditional = std::ranges::any_of(source.directives, [&](const Directive& each) {
+    return (each.name == "pragma" && each.text.starts_with("pack")) ||
+           (ends && each.line >= tokens[at].line && each.line <= tokens[end].line);
+  });
   const auto fields = plain && ends && !is_conditional ? fields_in(part(tokens, i + 1, end)) : std::nullopt;
   for (const std::string& own : {name, is_typedef && ends ? tokens[end + 1].text : std::string()}) {
     if (own.empty()) continue;

@@ -20,7 +20,7 @@ bool is_called(const Tokens& body, const std::string& name) {
 
 bool is_functor(const KernelFunction& kernel, const FunctionArgument& argument) {
   const auto made_of = [&](const TemplateParameter& each) { return each.is_type() && each.name == argument.type; };
-  return argument.pointers == 0 && std::any_of(kernel.templates.begin(), kernel.templates.end(), made_of) &&
+  return argument.pointers == 0 && std::ranges::any_of(kernel.templates, made_of) &&
          is_called(kernel.body, argument.name);
 }
 
@@ -132,9 +132,8 @@ class Wrapper {
     const auto declared = launch_ ? host_.declared(name, *launch_, before) : std::nullopt;
     if (!declared) return;
     const auto made = definitions_.find(name);
-    const bool is_literal =
-        declared->pointers == 0 && made != definitions_.end() && !made->second.empty() &&
-        std::none_of(made->second.begin(), made->second.end(), [](const Token& each) { return each.is_word(); });
+    const bool is_literal = declared->pointers == 0 && made != definitions_.end() && !made->second.empty() &&
+                            std::ranges::none_of(made->second, [](const Token& each) { return each.is_word(); });
     if (is_literal) {
       lines_ += fmt::format("  const {} {} = {};\n", declared->type, name, written(source_, made->second));
       return;
@@ -161,7 +160,7 @@ class Wrapper {
       if (lambda[i].is("{")) brace = i;
     }
     const Tokens& body = kernel_.body;
-    const auto call = std::find_if(body.begin(), body.end(), [&](const Token& each) { return each.is(name); });
+    const auto call = std::ranges::find_if(body, [&](const Token& each) { return each.is(name); });
     const std::size_t at = static_cast<std::size_t>(call - body.begin()) + 1;
     if (open == 0 || !is_at(body, at, "(")) return;
     const auto parameters = split_arguments(part(lambda, open + 1, closing(lambda, open)));

@@ -1,8 +1,8 @@
 // Which macros are parameters, and the values that are tried for them.
-#include "core/init/macros.hpp"
-
 #include <doctest/doctest.h>
 #include <re2/re2.h>
+
+#include "core/init/source.hpp"
 
 using namespace xtune;
 using init::OpenMacro;
