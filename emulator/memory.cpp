@@ -52,20 +52,25 @@ void Memory::add(void* base, std::size_t bytes, bool of_launcher) {
   allocations_.insert(at, {address, bytes, of_launcher});
 }
 
-void Memory::remove(const void* base) {
-  for (const Allocation& one : allocations_)
-    if (one.base == reinterpret_cast<std::uint64_t>(base))
-      std::erase_if(named_, [&](const Named& part) { return Place{one.base, one.bytes}.has({part.base, part.bytes}); });
-  std::erase_if(allocations_, [&](const Allocation& one) { return one.base == reinterpret_cast<std::uint64_t>(base); });
+bool Memory::remove(const void* base) {
+  const auto address = reinterpret_cast<std::uint64_t>(base);
+  const Allocation* const one = holder(address, 0);
+  if (one == nullptr || one->base != address) return false;
+  std::erase_if(named_, [&](const Named& part) { return Place{one->base, one->bytes}.has({part.base, part.bytes}); });
+  allocations_.erase(allocations_.begin() + (one - allocations_.data()));
+  return true;
 }
 
-std::byte* Memory::find(std::uint64_t address, std::size_t bytes) const noexcept {
+const Memory::Allocation* Memory::holder(std::uint64_t address, std::size_t bytes) const noexcept {
   const auto at = std::upper_bound(allocations_.begin(), allocations_.end(), address,
                                    [](std::uint64_t value, const Allocation& other) { return value < other.base; });
   if (at == allocations_.begin()) return nullptr;
   const Allocation& one = *std::prev(at);
-  if (address - one.base > one.bytes || bytes > one.bytes - (address - one.base)) return nullptr;
-  return reinterpret_cast<std::byte*>(address);
+  return address - one.base > one.bytes || bytes > one.bytes - (address - one.base) ? nullptr : &one;
+}
+
+std::byte* Memory::find(std::uint64_t address, std::size_t bytes) const noexcept {
+  return holder(address, bytes) ? reinterpret_cast<std::byte*>(address) : nullptr;
 }
 
 void Memory::name(const void* base, std::size_t bytes, const std::string& name) {

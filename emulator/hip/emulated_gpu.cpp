@@ -69,6 +69,4 @@ int current_gpu_index() noexcept { return chosen; }
 
 const device::DeviceModel& current_gpu() { return emulated_gpus()[static_cast<std::size_t>(chosen)]; }
 
-std::string code_arch_of(const device::DeviceModel& gpu) { return device::code_arch(gpu.info.arch); }
-
 }  // namespace xtune::emulator

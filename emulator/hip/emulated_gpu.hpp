@@ -20,7 +20,4 @@ const device::DeviceModel& current_gpu();
 bool choose_gpu(int index);
 int current_gpu_index() noexcept;
 
-/// The architecture of its code: "gfx942".
-std::string code_arch_of(const device::DeviceModel& gpu);
-
 }  // namespace xtune::emulator

@@ -1,7 +1,7 @@
 // HIP's calls for graphs of launches. A stream that is captured accepts launches, and refuses everything else.
 #include <memory>
 
-#include "emulator/hip/prepared_launch.hpp"
+#include "emulator/hip/runtime_state.hpp"
 
 namespace xtune::emulator {
 namespace {

@@ -3,17 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <map>
+#include <vector>
 
 #include "backends/gpu/code_object.hpp"
 #include "emulator/decode.hpp"
 #include "emulator/hip/emulated_gpu.hpp"
-#include "emulator/hip/parallel_launch.hpp"
-#include "emulator/hip/prepared_launch.hpp"
 #include "emulator/hip/runtime_state.hpp"
 #include "emulator/hip/simulated_time.hpp"
+#include "system/machine.hpp"
+#include "system/parallel.hpp"
 
 namespace xtune::emulator {
 
@@ -59,7 +65,7 @@ std::string_view elf_at(const void* image) {
 hipError_t load(RuntimeState& state, hipModule_t* handle, const void* image) {
   const std::string_view bytes = elf_at(image);
   if (bytes.empty()) return hipErrorInvalidImage;
-  const std::string arch = gpu::code_object_arch(bytes), own = code_arch_of(current_gpu());
+  const std::string arch = gpu::code_object_arch(bytes), own = device::code_arch(current_gpu().info.arch);
   if (arch != own)
     return failed(hipErrorNoBinaryForGpu,
                   fmt::format("the code object is for '{}', and the emulated GPU is {}", arch, own));
@@ -134,6 +140,63 @@ hipError_t launch(RuntimeState& state, const EmulatedFunction* function, const L
   return hipSuccess;
 }
 
+std::int64_t first_place_ms() {
+  const char* const named = std::getenv(device::emulated_place_variable);
+  return std::max(named ? std::atoi(named) : 4000, 1);
+}
+
+/// Writes to stderr where a launch is after a time, and after each doubling of it. A driver that ends the process
+/// because the launch takes too long reports the last of these lines: it is never older than half of the time.
+class SlowLaunch {
+ public:
+  void look(const std::function<std::string()>& place) {
+    const auto passed = std::chrono::steady_clock::now() - begin_;
+    std::int64_t limit = limit_ms_;
+    if (passed < std::chrono::milliseconds(limit) || !limit_ms_.compare_exchange_strong(limit, 2 * limit)) return;
+    // In one piece: the process may be ended at any time.
+    const std::string line =
+        fmt::format("{}after {:g} s: {}\n", device::emulated_place_line, static_cast<double>(limit) * 1e-3, place());
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::atomic<std::int64_t> limit_ms_{first_place_ms()};
+};
+
+/// As Program::launch. Each thread has an equal part of the workgroups. All parts run at the same time, so that kernels
+/// whose workgroups wait for each other end. If some of them fail, the error is the one of the first.
+Report launch_in_threads(const Program& program, const Launch& launch, const Memory& memory) {
+  const std::uint64_t groups = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  const auto parts = static_cast<std::size_t>(std::clamp<std::uint64_t>(groups, 1, system::usable_cpus()));
+  struct Share {
+    Report report;
+    std::exception_ptr error;
+  };
+  std::vector<Share> done(parts);
+  std::atomic<bool> stop{false};
+  SlowLaunch slow;
+  system::for_each_index(parts, static_cast<unsigned>(parts), [&](std::size_t i) {
+    Launch own = launch;
+    own.stop = &stop;
+    own.watch = [&slow](const std::function<std::string()>& place) { slow.look(place); };
+    own.first_group = groups * i / parts;
+    own.groups = groups * (i + 1) / parts - own.first_group;
+    try {
+      done[i].report = program.launch(own, memory);
+    } catch (...) {
+      done[i].error = std::current_exception();
+      stop = true;
+    }
+  });
+  Report report;
+  for (const Share& part : done) {
+    if (part.error) std::rethrow_exception(part.error);
+    report += part.report;
+  }
+  return report;
+}
+
 }  // namespace
 
 hipError_t execute(RuntimeState& state, const PreparedLaunch& prepared) {
@@ -141,7 +204,7 @@ hipError_t execute(RuntimeState& state, const PreparedLaunch& prepared) {
   launch.kernel = prepared.function->symbol;
   launch.arguments = prepared.arguments;
   const EmulatedModule& module = *prepared.function->module;
-  const Report report = launch_in_threads(module.program, launch, state.memory.for_kernels());
+  const Report report = launch_in_threads(module.program, launch, state.memory);
   if (!report.unwritten_reads.empty() && state.noted.insert(launch.kernel).second) {
     const std::string line = fmt::format("{}note: {}; no result depends on it\n", device::emulated_place_line,
                                          report.unwritten_reads.begin()->second);
@@ -175,7 +238,7 @@ hipError_t hipModuleUnload(hipModule_t handle) {
   return answer([&](RuntimeState& state) {
     const EmulatedModule* const module = module_of(state, handle);
     if (!module) return hipErrorInvalidHandle;
-    for (const Variable& one : module->variables) state.memory.remove_variables(one.address, one.address + one.bytes);
+    for (const Variable& one : module->variables) state.variables.remove(one.address);
     state.modules.erase(handle);
     return hipSuccess;
   });
@@ -193,7 +256,8 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t* address, std::size_t* bytes, hipMo
     const auto variable = module->program.variable(symbol);
     if (!variable) return hipErrorNotFound;
     module->variables.push_back(*variable);
-    state.memory.add_variable(variable->address, variable->bytes);
+    state.variables.remove(variable->address);
+    state.variables.add(variable->address, variable->bytes);
     if (address) *address = reinterpret_cast<hipDeviceptr_t>(variable->address);
     if (bytes) *bytes = variable->bytes;
     return hipSuccess;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "emulator/hip/prepared_launch.hpp"
+#include "emulator/hip/runtime_state.hpp"
 
 namespace xtune::emulator {
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "emulator/fault.hpp"
-#include "emulator/hip/prepared_launch.hpp"
 
 namespace xtune::emulator {
 namespace {

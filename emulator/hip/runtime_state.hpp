@@ -1,4 +1,4 @@
-// What HIP's calls of a process share: the GPU's memory, its clock, and what went wrong.
+// What HIP's calls of a process share: the GPU's memory, its clock, launches to come, and what went wrong.
 #pragma once
 
 #include <exception>
@@ -10,12 +10,19 @@
 #include <vector>
 
 #include "backends/gpu/hip_headers.hpp"
-#include "emulator/hip/gpu_memory.hpp"
+#include "emulator/program.hpp"
 
 namespace xtune::emulator {
 
 struct EmulatedModule;
-struct PreparedLaunch;
+struct EmulatedFunction;
+
+/// A launch with copies of its arguments, as a graph keeps it.
+struct PreparedLaunch {
+  const EmulatedFunction* function = nullptr;  ///< its module must still be loaded
+  Launch launch;                               ///< without its arguments
+  std::vector<std::byte> arguments = {};
+};
 
 /// All work is done when its call returns, so streams only have identities.
 struct EmulatedStream {};
@@ -29,7 +36,8 @@ struct EmulatedEvent {
 /// The calls hold the mutex: the emulated GPU does one thing at a time, when it is asked for it.
 struct RuntimeState {
   std::recursive_mutex mutex;
-  GpuMemory memory;
+  Memory memory;     ///< blocks of the host's memory, at the host's addresses
+  Memory variables;  ///< of code objects, for copies
   /// The runtime owns what it gives out, as a driver does: after a fault nothing of it can be unloaded or destroyed.
   std::map<hipModule_t, std::shared_ptr<EmulatedModule>> modules;
   std::map<hipStream_t, std::unique_ptr<EmulatedStream>> streams;
@@ -45,6 +53,9 @@ struct RuntimeState {
 };
 /// Never destroyed: kernels of other threads may run when the process ends.
 RuntimeState& runtime_state();
+
+/// Executes it, and adds its simulated time. module_calls.cpp
+hipError_t execute(RuntimeState& state, const PreparedLaunch& prepared);
 
 /// Keeps the words for hipGetErrorString, and the code for hipGetLastError on this thread. Returns the code.
 hipError_t failed(hipError_t code, const std::string& words = {});
