@@ -42,19 +42,17 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
                fmt::format("{} {} bytes of LDS at {}, but the workgroup has {}", use == Use::read ? "reads" : "writes",
                            bytes, as_signed(address), group.lds.size()),
                lane);
-  if (group.check_lds) {
-    const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)] + 1;
-    const LdsAccess access{wave.number, lane, number, address, bytes, use};
-    const auto mistake = group.history.access(access, group.lds.data());
-    if (use == Use::read && (mistake ? mistake->unwritten : !group.unwritten_reads.empty())) {
-      read_undefined(wave, access, mistake ? mistake->words : "");
-    } else if (mistake && mistake->after_update) {
-      // A loop that polls would fill the memory.
-      if (wave.unordered_reads.size() == 1024) check_unordered_reads(wave);
-      wave.unordered_reads.push_back({wave.current, address, bytes, lane, mistake->words});
-    } else if (mistake) {
-      wave.fault(mistake->kind, mistake->words, mistake->lane);
-    }
+  const std::uint32_t number = wave.outstanding.started[static_cast<unsigned>(Counter::lds)] + 1;
+  const LdsAccess access{wave.number, lane, number, address, bytes, use};
+  const auto mistake = group.history.access(access, group.lds.data());
+  if (use == Use::read && (mistake ? mistake->unwritten : !group.unwritten_reads.empty())) {
+    read_undefined(wave, access, mistake ? mistake->words : "");
+  } else if (mistake && mistake->after_update) {
+    // A loop that polls would fill the memory.
+    if (wave.unordered_reads.size() == 1024) check_unordered_reads(wave);
+    wave.unordered_reads.push_back({wave.current, address, bytes, lane, mistake->words});
+  } else if (mistake) {
+    wave.fault(mistake->kind, mistake->words, mistake->lane);
   }
   if (use != Use::write) group.report->lds_bytes_read += bytes;
   if (use != Use::read) group.report->lds_bytes_written += bytes;

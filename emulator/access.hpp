@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "emulator/lanes.hpp"
-#include "emulator/waits.hpp"
 
 namespace xtune::emulator {
 
@@ -92,55 +91,46 @@ void store_words(std::byte* to, const std::uint32_t* words) {
     for (int i = 0; i < Words; ++i) store_once(to + std::size_t{4} * static_cast<unsigned>(i), words[i]);
 }
 
-/// Loads Words registers of each active lane, or one register from a narrower T. place(lane, bytes) gives the address.
+/// Loads Words registers of a lane, or one register from a narrower T. from: nullptr gives 0.
+template <class T, int Words, Extension E>
+void load_lane(Wave& wave, int row, int lane, const std::byte* from) {
+  constexpr std::uint32_t kept = word_from<std::uint16_t, E>(0, ~0u);
+  for (int i = 0; i < Words && wave.undefined.last != 0; ++i)
+    load_undefined(wave, row + i, lane, from ? from + sizeof(T) * static_cast<unsigned>(i) : from, sizeof(T), kept);
+  if constexpr (sizeof(T) == 4) {
+    std::uint32_t words[Words] = {};
+    if (from != nullptr) load_words<Words>(from, words);
+    for (int i = 0; i < Words; ++i) wave.row(row + i)[lane] = words[i];
+  } else {
+    std::uint32_t& word = wave.row(row)[lane];
+    word = word_from<T, E>(from != nullptr ? load_once<T>(from) : T{}, word);
+  }
+}
+
+/// to: nullptr: nowhere.
+template <class T, int Words, bool High>
+void store_lane(Wave& wave, int row, int lane, std::byte* to) {
+  if (to == nullptr) return;
+  for (int i = 0; i < Words && wave.undefined.last != 0; ++i)
+    store_undefined(wave, row + i, lane, to + sizeof(T) * static_cast<unsigned>(i), sizeof(T), High);
+  if constexpr (sizeof(T) == 4) {
+    std::uint32_t words[Words];
+    for (int i = 0; i < Words; ++i) words[i] = wave.row(row + i)[lane];
+    store_words<Words>(to, words);
+  } else {
+    store_once(to, static_cast<T>(wave.row(row)[lane] >> (High ? 16 : 0)));
+  }
+}
+
+/// The same for each active lane. place(lane, bytes) gives the address.
 template <class T, int Words, Extension E, class Place>
 void load_lanes(Wave& wave, const Operand& to, const Place& place) {
-  const std::uint64_t exec = wave.exec();
-  constexpr std::uint32_t kept = word_from<std::uint16_t, E>(0, ~0u);
-  for (int lane = 0; lane < wave.lanes; ++lane) {
-    if (!(exec >> lane & 1)) continue;
-    const std::byte* const from = place(lane, sizeof(T) * Words);
-    for (int i = 0; i < Words && wave.undefined.last != 0; ++i)
-      load_undefined(wave, to.index + i, lane, from ? from + sizeof(T) * static_cast<unsigned>(i) : from, sizeof(T),
-                     kept);
-    if constexpr (sizeof(T) == 4) {
-      std::uint32_t words[Words] = {};
-      if (from != nullptr) load_words<Words>(from, words);
-      for (int i = 0; i < Words; ++i) wave.row(to.index + i)[lane] = words[i];
-    } else {
-      T value{};
-      if (from != nullptr) value = load_once<T>(from);
-      std::uint32_t& word = wave.row(to.index)[lane];
-      word = word_from<T, E>(value, word);
-    }
-  }
+  each_active(wave, [&](int lane) { load_lane<T, Words, E>(wave, to.index, lane, place(lane, sizeof(T) * Words)); });
 }
-
 template <class T, int Words, bool High, class Place>
 void store_lanes(Wave& wave, const Operand& from, const Place& place) {
-  const std::uint64_t exec = wave.exec();
-  for (int lane = 0; lane < wave.lanes; ++lane) {
-    if (!(exec >> lane & 1)) continue;
-    std::byte* const to = place(lane, sizeof(T) * Words);
-    if (to == nullptr) continue;
-    for (int i = 0; i < Words && wave.undefined.last != 0; ++i)
-      store_undefined(wave, from.index + i, lane, to + sizeof(T) * static_cast<unsigned>(i), sizeof(T), High);
-    if constexpr (sizeof(T) == 4) {
-      std::uint32_t words[Words];
-      for (int i = 0; i < Words; ++i) words[i] = wave.row(from.index + i)[lane];
-      store_words<Words>(to, words);
-    } else {
-      store_once(to, static_cast<T>(wave.row(from.index)[lane] >> (High ? 16 : 0)));
-    }
-  }
-}
-
-template <class T>
-T value_in(const Wave& wave, int row, int lane) {
-  if constexpr (sizeof(T) == 8)
-    return std::bit_cast<T>(wave.row(row)[lane] | std::uint64_t{wave.row(row + 1)[lane]} << 32);
-  else
-    return std::bit_cast<T>(wave.row(row)[lane]);
+  each_active(wave,
+              [&](int lane) { store_lane<T, Words, High>(wave, from.index, lane, place(lane, sizeof(T) * Words)); });
 }
 
 /// The lower word of a value that memory has at `from`; nullptr: of one that is defined.
@@ -160,12 +150,10 @@ inline std::uint32_t address_word(const Wave& wave, int row, int lane) {
 template <class T, auto F, class Place>
 void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Place& place) {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  const std::uint64_t exec = wave.exec();
   constexpr int words = sizeof(T) / 4;
-  for (int lane = 0; lane < wave.lanes; ++lane) {
-    if (!(exec >> lane & 1)) continue;
+  each_active(wave, [&](int lane) {
     std::byte* const at = place(lane, sizeof(T));
-    if (at == nullptr) continue;
+    if (at == nullptr) return;
     if (wave.undefined.last != 0) require_defined(wave, data.index, data.registers, lane, "the atomic update");
     if (reinterpret_cast<std::uintptr_t>(at) % sizeof(T) != 0)
       wave.fault(FaultKind::global_bounds, "updates memory that is not aligned", lane);
@@ -183,7 +171,7 @@ void update_lanes(Wave& wave, const Operand* to, const Operand& data, const Plac
     }
     for (int i = 0; i < words && to != nullptr; ++i)
       write_loaded(wave, to->index + i, lane, std::uint64_t{old} >> (32 * i));
-  }
+  });
 }
 
 }  // namespace xtune::emulator

@@ -5,7 +5,6 @@
 
 #include "emulator/lanes.hpp"
 #include "emulator/operations.hpp"
-#include "emulator/waits.hpp"
 
 namespace xtune::emulator {
 namespace {

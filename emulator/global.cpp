@@ -1,8 +1,7 @@
 // Global, flat and scratch memory: loads, stores and atomic updates of each lane.
 #include <cmath>
 
-#include "emulator/access.hpp"
-#include "emulator/memory_updates.hpp"
+#include "emulator/memory_tables.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -11,7 +10,7 @@ enum class Space { global, flat, scratch };
 
 /// The address of a lane: a vector register or pair, with a scalar base, and the offset of the instruction.
 template <Space S>
-std::uint64_t lane_address(const Wave& wave, const Instruction& in, int first, bool has_base, int lane) {
+std::uint64_t lane_address(const Wave& wave, const Instruction& in, int first, int lane) {
   const Operand& vector = in.operand[static_cast<unsigned>(first)];
   std::uint64_t address = static_cast<std::uint64_t>(std::int64_t{in.modifiers.offset});
   if (vector.kind == OperandKind::vector) {
@@ -19,7 +18,7 @@ std::uint64_t lane_address(const Wave& wave, const Instruction& in, int first, b
     const bool wide = S != Space::scratch && vector.registers == 2;
     address += wide ? low | std::uint64_t{address_word(wave, vector.index + 1, lane)} << 32 : low;
   }
-  if (!has_base) return address;
+  if constexpr (S == Space::flat) return address;
   const Operand& base = in.operand[static_cast<unsigned>(in.operands - 1)];
   if (base.kind == OperandKind::off) return address;
   if constexpr (S == Space::scratch)
@@ -38,113 +37,67 @@ std::byte* place_in(Wave& wave, std::uint64_t address, std::size_t bytes, int la
     return global_place(wave, address, bytes, lane, use);
 }
 
-/// A flat access counts as one of LDS too.
-template <Space S>
-void start_memory_load(Wave& wave, const Operand& to) {
-  start_load(wave, Counter::vector_memory, to);
-  if constexpr (S == Space::flat) start_load(wave, Counter::lds, to);
-}
-template <Space S>
-void start_memory_store(Wave& wave) {
-  start_store(wave);
-  if constexpr (S == Space::flat)
-    start_load(wave, Counter::lds, [] {
-      Operand none;
-      none.registers = 0;
-      return none;
-    }());
-}
-
-template <Space S, class T, int Words, Extension E>
-void memory_load(Wave& wave, const Instruction& in) {
-  constexpr bool has_base = S != Space::flat;
-  load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
-    return place_in<S>(wave, lane_address<S>(wave, in, 1, has_base, lane), bytes, lane, Use::read);
-  });
-  start_memory_load<S>(wave, target_of<E>(in));
-}
-
 /// Each lane's element goes to LDS, where M0 and the offset say for the first lane, and 4 bytes further for each next
 /// one.
 template <class T>
 void load_to_lds(Wave& wave, const Instruction& in) {
-  const std::uint64_t exec = wave.exec();
   const auto first = static_cast<std::int64_t>(wave.scalar[scalar_register::m0] & 0xffffu) + in.modifiers.offset;
   auto copy = std::make_shared<LdsCopy>();
-  for (int lane = 0; lane < wave.lanes; ++lane) {
-    if (!(exec >> lane & 1)) continue;
-    const std::uint64_t address = lane_address<Space::global>(wave, in, 0, true, lane);
+  each_active(wave, [&](int lane) {
+    const std::uint64_t address = lane_address<Space::global>(wave, in, 0, lane);
     const T value = load_once<T>(global_place(wave, address, sizeof(T), lane, Use::read));
     const auto place = static_cast<std::uint64_t>(first + 4 * lane);
     lds_place(wave, place, 4, lane, Use::write);
     copy->words.push_back({static_cast<std::uint32_t>(place), word_from<T, Extension::none>(value, 0)});
-  }
+  });
   settle_lds(wave, true);
   start_copy(wave, std::move(copy));
 }
 
-template <Space S, class T, int Words, bool High>
-void memory_store(Wave& wave, const Instruction& in) {
-  constexpr bool has_base = S != Space::flat;
-  store_lanes<T, Words, High>(wave, in.operand[1], [&](int lane, std::size_t bytes) {
-    return place_in<S>(wave, lane_address<S>(wave, in, 0, has_base, lane), bytes, lane, Use::write);
-  });
-  if constexpr (S == Space::flat) settle_lds(wave);
-  start_memory_store<S>(wave);
-}
-
-template <Space S, class T, auto F>
-void memory_update(Wave& wave, const Instruction& in) {
-  constexpr bool has_base = S != Space::flat;
-  const bool returns = in.operands == (has_base ? 4 : 3);
-  const int first = returns ? 1 : 0;
-  const bool swaps_in_lds = S == Space::flat && in.text.starts_with("flat_atomic_cmpswap");
-  update_lanes<T, F>(wave, returns ? &in.operand[0] : nullptr, in.operand[static_cast<unsigned>(first + 1)],
-                     [&](int lane, std::size_t bytes) {
-                       const std::uint64_t address = lane_address<S>(wave, in, first, has_base, lane);
-                       if (swaps_in_lds && is_shared(address)) confirm_reads(wave, address & 0xffffffff, bytes);
-                       return place_in<S>(wave, address, bytes, lane, returns ? Use::fetch : Use::update);
-                     });
-  if (returns)
-    start_memory_load<S>(wave, in.operand[0]);
-  else
-    start_memory_store<S>(wave);
-}
-
-using E = Extension;
-
-template <Space S>
-constexpr Operation accesses[] = {
-    {"load_dword load_b32", memory_load<S, U, 1, E::none>},
-    {"load_dwordx2 load_b64", memory_load<S, U, 2, E::none>},
-    {"load_dwordx3 load_b96", memory_load<S, U, 3, E::none>},
-    {"load_dwordx4 load_b128", memory_load<S, U, 4, E::none>},
-    {"load_ubyte load_u8", memory_load<S, U8, 1, E::none>},
-    {"load_sbyte load_i8", memory_load<S, I8, 1, E::none>},
-    {"load_ushort load_u16", memory_load<S, U16, 1, E::none>},
-    {"load_sshort load_i16", memory_load<S, I16, 1, E::none>},
-    {"load_short_d16 load_d16_b16", memory_load<S, U16, 1, E::half_low>},
-    {"load_short_d16_hi load_d16_hi_b16", memory_load<S, U16, 1, E::half_high>},
-    {"load_ubyte_d16 load_d16_u8", memory_load<S, U8, 1, E::half_low>},
-    {"load_ubyte_d16_hi load_d16_hi_u8", memory_load<S, U8, 1, E::half_high>},
-    {"load_sbyte_d16 load_d16_i8", memory_load<S, I8, 1, E::half_low>},
-    {"load_sbyte_d16_hi load_d16_hi_i8", memory_load<S, I8, 1, E::half_high>},
-    {"store_dword store_b32", memory_store<S, U, 1, false>},
-    {"store_dwordx2 store_b64", memory_store<S, U, 2, false>},
-    {"store_dwordx3 store_b96", memory_store<S, U, 3, false>},
-    {"store_dwordx4 store_b128", memory_store<S, U, 4, false>},
-    {"store_byte store_b8", memory_store<S, U8, 1, false>},
-    {"store_short store_b16", memory_store<S, U16, 1, false>},
-    {"store_byte_d16_hi store_d16_hi_b8", memory_store<S, U8, 1, true>},
-    {"store_short_d16_hi store_d16_hi_b16", memory_store<S, U16, 1, true>},
-};
-
+/// The instructions of a space, for its tables. A flat access counts as one of LDS too.
 template <Space S>
 struct In {
+  static void started_load(Wave& wave, const Operand& to) {
+    start_load(wave, Counter::vector_memory, to);
+    if constexpr (S == Space::flat) start_load(wave, Counter::lds, to);
+  }
+  static void started_store(Wave& wave) {
+    start_store(wave);
+    if constexpr (S == Space::flat) start_lds_store(wave);
+  }
+
+  template <class T, int Words, Extension E>
+  static void load(Wave& wave, const Instruction& in) {
+    load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
+      return place_in<S>(wave, lane_address<S>(wave, in, 1, lane), bytes, lane, Use::read);
+    });
+    started_load(wave, target_of<E>(in));
+  }
+
+  template <class T, int Words, bool High>
+  static void store(Wave& wave, const Instruction& in) {
+    store_lanes<T, Words, High>(wave, in.operand[1], [&](int lane, std::size_t bytes) {
+      return place_in<S>(wave, lane_address<S>(wave, in, 0, lane), bytes, lane, Use::write);
+    });
+    if constexpr (S == Space::flat) settle_lds(wave);
+    started_store(wave);
+  }
+
   template <class T, auto F>
   struct Update {
     static constexpr const char* types = "";
-    static constexpr std::initializer_list<Execute> run = {memory_update<S, T, F>};
+    static constexpr std::initializer_list<Execute> run = {[](Wave& wave, const Instruction& in) {
+      const bool returns = in.operands == (S == Space::flat ? 3 : 4);
+      const int first = returns ? 1 : 0;
+      const bool swaps_in_lds = S == Space::flat && in.text.starts_with("flat_atomic_cmpswap");
+      update_lanes<T, F>(wave, returns ? &in.operand[0] : nullptr, in.operand[static_cast<unsigned>(first + 1)],
+                         [&](int lane, std::size_t bytes) {
+                           const std::uint64_t address = lane_address<S>(wave, in, first, lane);
+                           if (swaps_in_lds && is_shared(address)) confirm_reads(wave, address & 0xffffffff, bytes);
+                           return place_in<S>(wave, address, bytes, lane, returns ? Use::fetch : Use::update);
+                         });
+      returns ? started_load(wave, in.operand[0]) : started_store(wave);
+    }};
   };
 };
 
@@ -157,9 +110,9 @@ constexpr Operation global_table[] = {
 }  // namespace
 
 const OperationTable global_operations{Kind::global, global_table};
-const OperationTable global_accesses{Kind::global, accesses<Space::global>, "global_"};
-const OperationTable flat_accesses{Kind::global, accesses<Space::flat>, "flat_"};
-const OperationTable scratch_accesses{Kind::scratch, accesses<Space::scratch>, "scratch_"};
+const OperationTable global_accesses{Kind::global, memory_accesses<In<Space::global>>, "global_"};
+const OperationTable flat_accesses{Kind::global, memory_accesses<In<Space::flat>>, "flat_"};
+const OperationTable scratch_accesses{Kind::scratch, memory_accesses<In<Space::scratch>>, "scratch_"};
 const OperationTable global_updates{Kind::global, memory_updates<In<Space::global>::Update>, "global_atomic_"};
 const OperationTable flat_updates{Kind::global, memory_updates<In<Space::flat>::Update>, "flat_atomic_"};
 

@@ -64,11 +64,12 @@ struct LaneMove {
 };
 
 struct Modifiers {
-  int offset = 0, offset0 = 0, offset1 = 0;
-  bool has_offset = false, clamp = false, returns = false, offset_enabled = false, index_enabled = false;
+  int offset = 0;
+  std::array<int, 2> offsets{};  ///< of the two places of an LDS instruction
+  bool clamp = false, offset_enabled = false, index_enabled = false;
   int output_scale = 0;  ///< multiplies a float by 2 to this power
   std::uint8_t op_sel = 0, op_sel_hi = 0, neg_lo = 0, neg_hi = 0;
-  std::uint8_t byte = 0;  ///< of the source, for conversions of 8 bits
+  int byte = 0;  ///< of the source, for conversions of 8 bits
   bool has_op_sel_hi = false, sdwa = false;
   std::array<Part, 2> source_part{};
   Part target_part = Part::dword;

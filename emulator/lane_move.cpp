@@ -1,10 +1,9 @@
-#include "emulator/lane_move.hpp"
-
+// The moves between lanes that DPP can make.
 #include <functional>
 #include <vector>
 
 #include "base/text.hpp"
-#include "emulator/parse_number.hpp"
+#include "emulator/parse.hpp"
 
 namespace xtune::emulator {
 namespace {

@@ -105,6 +105,23 @@ inline std::uint64_t lane_bits(const Wave& wave, const Operand& from) {
   return wave.lanes == 64 ? scalar_source<std::uint64_t>(wave, from) : scalar_source<std::uint32_t>(wave, from);
 }
 
+/// Calls f(lane) for each active lane.
+template <class F>
+void each_active(const Wave& wave, const F& f) {
+  const std::uint64_t exec = wave.exec();
+  for (int lane = 0; lane < wave.lanes; ++lane)
+    if (exec >> lane & 1) f(lane);
+}
+
+/// A number in the vector register, or in it and the next one.
+template <class T>
+T value_in(const Wave& wave, int row, int lane) {
+  if constexpr (sizeof(T) == 8)
+    return std::bit_cast<T>(wave.row(row)[lane] | std::uint64_t{wave.row(row + 1)[lane]} << 32);
+  else
+    return std::bit_cast<T>(wave.row(row)[lane]);
+}
+
 /// The 32 bits of each lane, before any modifier but a move between lanes.
 void fetch_words(const Wave& wave, const Instruction& in, const Operand& from, int place, std::uint32_t* to);
 /// Lanes whose result an instruction writes.

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "emulator/access.hpp"
-#include "emulator/memory_updates.hpp"
+#include "emulator/memory_tables.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -37,74 +36,62 @@ void count_clocks(const Wave& wave, const Operand& from, int offset, int words) 
 }
 
 template <class T, int Words, Extension E>
-void ds_read(Wave& wave, const Instruction& in) {
-  count_clocks(wave, in.operand[1], in.modifiers.offset, Words);
-  load_lanes<T, Words, E>(wave, in.operand[0], [&](int lane, std::size_t bytes) {
-    return lds_place(wave, lds_address(wave, in.operand[1], in.modifiers.offset, lane), bytes, lane, Use::read);
+void read_from(Wave& wave, const Operand& to, const Operand& address, int offset) {
+  count_clocks(wave, address, offset, Words);
+  load_lanes<T, Words, E>(wave, to, [&](int lane, std::size_t bytes) {
+    return lds_place(wave, lds_address(wave, address, offset, lane), bytes, lane, Use::read);
   });
-  start_load(wave, Counter::lds, target_of<E>(in));
 }
 
-void start_lds_write(Wave& wave) {
-  Operand none;
-  none.registers = 0;
-  start_load(wave, Counter::lds, none);
+template <class T, int Words, bool High>
+void write_to(Wave& wave, const Operand& from, const Operand& address, int offset) {
+  count_clocks(wave, address, offset, Words);
+  store_lanes<T, Words, High>(wave, from, [&](int lane, std::size_t bytes) {
+    return lds_place(wave, lds_address(wave, address, offset, lane), bytes, lane, Use::write);
+  });
+  settle_lds(wave);
+}
+
+template <class T, int Words, Extension E>
+void ds_read(Wave& wave, const Instruction& in) {
+  read_from<T, Words, E>(wave, in.operand[0], in.operand[1], in.modifiers.offset);
+  start_load(wave, Counter::lds, target_of<E>(in));
 }
 
 template <class T, int Words, bool High>
 void ds_write(Wave& wave, const Instruction& in) {
-  count_clocks(wave, in.operand[0], in.modifiers.offset, Words);
-  store_lanes<T, Words, High>(wave, in.operand[1], [&](int lane, std::size_t bytes) {
-    return lds_place(wave, lds_address(wave, in.operand[0], in.modifiers.offset, lane), bytes, lane, Use::write);
-  });
-  settle_lds(wave);
-  start_lds_write(wave);
+  write_to<T, Words, High>(wave, in.operand[1], in.operand[0], in.modifiers.offset);
+  start_lds_store(wave);
 }
 
 /// Two places, whose offsets count elements, or 64 of them.
 template <int Words, int Stride>
 void ds_read2(Wave& wave, const Instruction& in) {
-  Operand half = in.operand[0];
-  half.registers = Words;
-  for (const int offset : {in.modifiers.offset0, in.modifiers.offset1}) {
-    count_clocks(wave, in.operand[1], offset * 4 * Words * Stride, Words);
-    load_lanes<std::uint32_t, Words, Extension::none>(wave, half, [&](int lane, std::size_t bytes) {
-      return lds_place(wave, lds_address(wave, in.operand[1], offset * 4 * Words * Stride, lane), bytes, lane,
-                       Use::read);
-    });
-    half.index = static_cast<std::uint16_t>(half.index + Words);
-  }
-  start_load(wave, Counter::lds, in.operand[0]);
-}
-
-template <int Words, int Stride>
-void ds_read2_any(Wave& wave, const Instruction& in) {
-  const bool overlaps = in.operand[1].index >= in.operand[0].index && in.operand[1].index < in.operand[0].index + Words;
-  if (!overlaps) return ds_read2<Words, Stride>(wave, in);
-  Instruction second = in;
-  second.operand[0].index = static_cast<std::uint16_t>(in.operand[0].index + Words);
-  second.operand[0].registers = Words;
-  Instruction first = in;
-  first.operand[0].registers = Words;
-  second.modifiers.offset = in.modifiers.offset1 * 4 * Words * Stride;
-  first.modifiers.offset = in.modifiers.offset0 * 4 * Words * Stride;
+  const Operand &to = in.operand[0], &address = in.operand[1];
   // The half that overwrites the address goes last.
-  ds_read<std::uint32_t, Words, Extension::none>(wave, second);
-  ds_read<std::uint32_t, Words, Extension::none>(wave, first);
+  const bool second_first = address.index >= to.index && address.index < to.index + Words;
+  for (const bool second : {second_first, !second_first}) {
+    Operand half = to;
+    half.index = static_cast<std::uint16_t>(to.index + (second ? Words : 0));
+    read_from<U, Words, Extension::none>(wave, half, address, in.modifiers.offsets[second] * 4 * Words * Stride);
+  }
+  start_load(wave, Counter::lds, to);
 }
 
 template <int Words, int Stride>
 void ds_write2(Wave& wave, const Instruction& in) {
-  for (int i = 0; i < 2; ++i) {
-    const int offset = (i == 0 ? in.modifiers.offset0 : in.modifiers.offset1) * 4 * Words * Stride;
-    count_clocks(wave, in.operand[0], offset, Words);
-    store_lanes<std::uint32_t, Words, false>(
-        wave, in.operand[static_cast<unsigned>(1 + i)], [&](int lane, std::size_t bytes) {
-          return lds_place(wave, lds_address(wave, in.operand[0], offset, lane), bytes, lane, Use::write);
-        });
-    settle_lds(wave);
-  }
-  start_lds_write(wave);
+  for (const unsigned i : {0u, 1u})
+    write_to<U, Words, false>(wave, in.operand[1 + i], in.operand[0], in.modifiers.offsets[i] * 4 * Words * Stride);
+  start_lds_store(wave);
+}
+
+/// Notes an update, whose old value the register of the instruction gets, or nothing.
+template <bool Returns>
+void start_update(Wave& wave, const Instruction& in) {
+  if (Returns)
+    start_load(wave, Counter::lds, in.operand[0]);
+  else
+    start_lds_store(wave);
 }
 
 template <class T, auto F, bool Returns>
@@ -114,10 +101,7 @@ void ds_update(Wave& wave, const Instruction& in) {
     return lds_place(wave, lds_address(wave, in.operand[first], in.modifiers.offset, lane), bytes, lane,
                      Returns ? Use::fetch : Use::update);
   });
-  if (Returns)
-    start_load(wave, Counter::lds, in.operand[0]);
-  else
-    start_lds_write(wave);
+  start_update<Returns>(wave, in);
 }
 
 /// Compare and swap with two operands. gfx9: compare first; gfx11: data first.
@@ -126,9 +110,7 @@ void ds_compare(Wave& wave, const Instruction& in) {
   const unsigned first = Returns ? 1 : 0;
   const Operand& compare = in.operand[first + (CompareFirst ? 1 : 2)];
   const Operand& data = in.operand[first + (CompareFirst ? 2 : 1)];
-  const std::uint64_t exec = wave.exec();
-  for (int lane = 0; lane < wave.lanes; ++lane) {
-    if (!(exec >> lane & 1)) continue;
+  each_active(wave, [&](int lane) {
     const std::uint64_t address = lds_address(wave, in.operand[first], in.modifiers.offset, lane);
     confirm_reads(wave, address, sizeof(T));
     std::byte* const at = lds_place(wave, address, sizeof(T), lane, Returns ? Use::fetch : Use::update);
@@ -140,11 +122,8 @@ void ds_compare(Wave& wave, const Instruction& in) {
     if (old == value_in<T>(wave, compare.index, lane)) std::memcpy(at, &next, sizeof next);
     for (unsigned i = 0; Returns && i < sizeof(T) / 4; ++i)
       write_loaded(wave, in.operand[0].index + static_cast<int>(i), lane, std::uint64_t{old} >> (32 * i));
-  }
-  if (Returns)
-    start_load(wave, Counter::lds, in.operand[0]);
-  else
-    start_lds_write(wave);
+  });
+  start_update<Returns>(wave, in);
 }
 
 /// The lane that a byte address of LDS permutations names. RDNA2 and RDNA3 permute each half of a wave of 64 itself.
@@ -155,27 +134,32 @@ int permuted_lane(const Wave& wave, const Operand& from, int offset, int lane) {
   return (lane & ~(lanes - 1)) | (static_cast<int>(address / 4) & (lanes - 1));
 }
 
-/// A lane takes the value of the lane that its address / 4 names; 0 from inactive ones.
-void ds_bpermute(Wave& wave, const Instruction& in) {
+/// A lane takes the word of the lane that `from` gives; 0 from inactive ones.
+template <class From>
+void take_words(Wave& wave, const Instruction& in, const Operand& source, const From& from) {
   const std::uint64_t exec = wave.exec();
   Lanes<std::uint32_t> result{};
   for (int lane = 0; lane < wave.lanes; ++lane) {
-    const int from = permuted_lane(wave, in.operand[1], in.modifiers.offset, lane);
-    result.value[lane] = exec >> from & 1 ? wave.row(in.operand[2].index)[from] : 0;
+    const int other = from(lane);
+    result.value[lane] = exec >> other & 1 ? wave.row(source.index)[other] : 0;
   }
   write_row(wave, in.operand[0].index, result.value, exec);
   start_load(wave, Counter::lds, in.operand[0]);
 }
 
+/// A lane takes the value of the lane that its address / 4 names.
+void ds_bpermute(Wave& wave, const Instruction& in) {
+  take_words(wave, in, in.operand[2],
+             [&](int lane) { return permuted_lane(wave, in.operand[1], in.modifiers.offset, lane); });
+}
+
 /// A lane gives its value to the lane that its address / 4 names; of several, the last one stays.
 void ds_permute(Wave& wave, const Instruction& in) {
-  const std::uint64_t exec = wave.exec();
   Lanes<std::uint32_t> result{};
-  for (int lane = 0; lane < wave.lanes; ++lane) {
-    if (!(exec >> lane & 1)) continue;
+  each_active(wave, [&](int lane) {
     result.value[permuted_lane(wave, in.operand[1], in.modifiers.offset, lane)] = wave.row(in.operand[2].index)[lane];
-  }
-  write_row(wave, in.operand[0].index, result.value, exec);
+  });
+  write_row(wave, in.operand[0].index, result.value, wave.exec());
   start_load(wave, Counter::lds, in.operand[0]);
 }
 
@@ -186,18 +170,13 @@ void ds_swizzle(Wave& wave, const Instruction& in) {
   // From 0xe000 on, patterns are those of an FFT.
   if (pattern >= 0xe000) wave.fault(FaultKind::unknown_instruction, "has a pattern that is not known");
   const int turn = pattern & 0x400 ? 32 - (pattern >> 5 & 31) : pattern >> 5 & 31, kept = pattern & 31;
-  const std::uint64_t exec = wave.exec();
-  Lanes<std::uint32_t> result{};
-  for (int lane = 0; lane < wave.lanes; ++lane) {
+  take_words(wave, in, in.operand[1], [&](int lane) {
     const int in_group = lane & 31;
     const int moved = rotates            ? (in_group & kept) | ((in_group + turn) & 31 & ~kept)
                       : pattern & 0x8000 ? (in_group & ~3) | (pattern >> (2 * (lane & 3)) & 3)
                                          : ((in_group & pattern) | (pattern >> 5)) ^ (pattern >> 10);
-    const int from = (lane & ~31) | (moved & 31);
-    result.value[lane] = exec >> from & 1 ? wave.row(in.operand[1].index)[from] : 0;
-  }
-  write_row(wave, in.operand[0].index, result.value, exec);
-  start_load(wave, Counter::lds, in.operand[0]);
+    return (lane & ~31) | (moved & 31);
+  });
 }
 
 using E = Extension;
@@ -213,24 +192,24 @@ constexpr Operation lds_table[] = {
     {"ds_read_b64 ds_load_b64", ds_read<U, 2, E::none>},
     {"ds_read_b96 ds_load_b96", ds_read<U, 3, E::none>},
     {"ds_read_b128 ds_load_b128", ds_read<U, 4, E::none>},
-    {"ds_read_u8 ds_load_u8", ds_read<std::uint8_t, 1, E::none>},
-    {"ds_read_i8 ds_load_i8", ds_read<std::int8_t, 1, E::none>},
-    {"ds_read_u16 ds_load_u16", ds_read<std::uint16_t, 1, E::none>},
-    {"ds_read_i16 ds_load_i16", ds_read<std::int16_t, 1, E::none>},
-    {"ds_read_u16_d16 ds_load_u16_d16", ds_read<std::uint16_t, 1, E::half_low>},
-    {"ds_read_u16_d16_hi ds_load_u16_d16_hi", ds_read<std::uint16_t, 1, E::half_high>},
-    {"ds_read_u8_d16 ds_load_u8_d16", ds_read<std::uint8_t, 1, E::half_low>},
-    {"ds_read_u8_d16_hi ds_load_u8_d16_hi", ds_read<std::uint8_t, 1, E::half_high>},
-    {"ds_read_i8_d16 ds_load_i8_d16", ds_read<std::int8_t, 1, E::half_low>},
-    {"ds_read_i8_d16_hi ds_load_i8_d16_hi", ds_read<std::int8_t, 1, E::half_high>},
-    {"ds_read2_b32 ds_load_2addr_b32", ds_read2_any<1, 1>},
-    {"ds_read2_b64 ds_load_2addr_b64", ds_read2_any<2, 1>},
-    {"ds_read2st64_b32 ds_load_2addr_stride64_b32", ds_read2_any<1, 64>},
-    {"ds_read2st64_b64 ds_load_2addr_stride64_b64", ds_read2_any<2, 64>},
-    {"ds_write_b8 ds_store_b8", ds_write<std::uint8_t, 1, false>},
-    {"ds_write_b16 ds_store_b16", ds_write<std::uint16_t, 1, false>},
-    {"ds_write_b8_d16_hi ds_store_b8_d16_hi", ds_write<std::uint8_t, 1, true>},
-    {"ds_write_b16_d16_hi ds_store_b16_d16_hi", ds_write<std::uint16_t, 1, true>},
+    {"ds_read_u8 ds_load_u8", ds_read<U8, 1, E::none>},
+    {"ds_read_i8 ds_load_i8", ds_read<I8, 1, E::none>},
+    {"ds_read_u16 ds_load_u16", ds_read<U16, 1, E::none>},
+    {"ds_read_i16 ds_load_i16", ds_read<I16, 1, E::none>},
+    {"ds_read_u16_d16 ds_load_u16_d16", ds_read<U16, 1, E::half_low>},
+    {"ds_read_u16_d16_hi ds_load_u16_d16_hi", ds_read<U16, 1, E::half_high>},
+    {"ds_read_u8_d16 ds_load_u8_d16", ds_read<U8, 1, E::half_low>},
+    {"ds_read_u8_d16_hi ds_load_u8_d16_hi", ds_read<U8, 1, E::half_high>},
+    {"ds_read_i8_d16 ds_load_i8_d16", ds_read<I8, 1, E::half_low>},
+    {"ds_read_i8_d16_hi ds_load_i8_d16_hi", ds_read<I8, 1, E::half_high>},
+    {"ds_read2_b32 ds_load_2addr_b32", ds_read2<1, 1>},
+    {"ds_read2_b64 ds_load_2addr_b64", ds_read2<2, 1>},
+    {"ds_read2st64_b32 ds_load_2addr_stride64_b32", ds_read2<1, 64>},
+    {"ds_read2st64_b64 ds_load_2addr_stride64_b64", ds_read2<2, 64>},
+    {"ds_write_b8 ds_store_b8", ds_write<U8, 1, false>},
+    {"ds_write_b16 ds_store_b16", ds_write<U16, 1, false>},
+    {"ds_write_b8_d16_hi ds_store_b8_d16_hi", ds_write<U8, 1, true>},
+    {"ds_write_b16_d16_hi ds_store_b16_d16_hi", ds_write<U16, 1, true>},
     {"ds_write_b32 ds_store_b32", ds_write<U, 1, false>},
     {"ds_write_b64 ds_store_b64", ds_write<U, 2, false>},
     {"ds_write_b96 ds_store_b96", ds_write<U, 3, false>},

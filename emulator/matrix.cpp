@@ -25,27 +25,29 @@ struct Bf8 {
   static constexpr int mantissa = 2;
 };
 
-/// Elements of an operand of a lane, which begins at a vector register.
-template <class T>
-float real_element(const Wave& wave, int first, int lane, int element) {
-  const U word = wave.row(first + element * static_cast<int>(sizeof(T)) / 4)[lane];
-  if constexpr (std::is_same_v<T, float>) {
-    return std::bit_cast<float>(word);
-  } else if constexpr (sizeof(T) == 1) {
-    const auto bits = static_cast<std::uint8_t>(word >> (element % 4 * 8));
-    return from_f8(bits, T::mantissa, wave.generation == Generation::cdna3);
-  } else {
-    const auto bits = static_cast<std::uint16_t>(word >> (element % 2 * 16));
-    const float value = std::is_same_v<T, Bf16> ? from_bf16(bits) : static_cast<float>(to_double(Half{bits}));
-    const float least = std::is_same_v<T, Bf16> ? 0x1p-126f : 0x1p-14f;
-    // CDNA2 takes denormal inputs of 16 bits as zero.
-    return wave.generation == Generation::cdna2 && std::fabs(value) < least ? 0.0f : value;
-  }
+float real_from(std::uint16_t bits, bool is_bf16) {
+  return is_bf16 ? from_bf16(bits) : static_cast<float>(to_double(Half{bits}));
 }
 
-int byte_element(const Wave& wave, int first, int lane, int element, bool is_signed) {
-  const U byte = wave.row(first + element / 4)[lane] >> (element % 4 * 8) & 255;
-  return is_signed ? static_cast<std::int8_t>(byte) : static_cast<int>(byte);
+/// Elements of an operand of a lane, which begins at a vector register. is_signed: of integers.
+template <class T>
+auto element_of(const Wave& wave, int first, int lane, int place, bool is_signed) {
+  if constexpr (sizeof(T) >= 4) {
+    return value_in<T>(wave, first + place, lane);
+  } else {
+    const U word = wave.row(first + place * static_cast<int>(sizeof(T)) / 4)[lane];
+    const auto byte = static_cast<U8>(word >> (place % 4 * 8));
+    if constexpr (std::is_same_v<T, I8>) {
+      return is_signed ? static_cast<I8>(byte) : static_cast<int>(byte);
+    } else if constexpr (sizeof(T) == 1) {
+      return from_f8(byte, T::mantissa, wave.generation == Generation::cdna3);
+    } else {
+      constexpr bool is_bf16 = std::is_same_v<T, Bf16>;
+      const float value = real_from(static_cast<U16>(word >> (place % 2 * 16)), is_bf16);
+      // CDNA2 takes denormal inputs of 16 bits as zero.
+      return wave.generation == Generation::cdna2 && std::fabs(value) < (is_bf16 ? 0x1p-126f : 0x1p-14f) ? 0 : value;
+    }
+  }
 }
 
 /// CDNA2 takes denormal f32 as zero where the products are of 16 bits, in the addend and in the result.
@@ -56,22 +58,44 @@ Sum flushed_sum(const Wave& wave, Sum sum) {
   return sum;
 }
 
-/// Element of the addend: a register, or a constant for all.
-template <class T>
-T addend(const Wave& wave, const Operand& from, int row, int lane) {
-  if (from.kind == OperandKind::vector) return std::bit_cast<T>(wave.row(from.index + row)[lane]);
-  return scalar_source<T>(wave, from);
+template <class Sum, std::size_t Rows>
+using Results = std::array<std::array<Sum, 64>, Rows>;
+
+/// Element of the addend: a register or two, or a constant for all.
+template <class Sum>
+Sum addend_of(const Wave& wave, const Operand& from, int row, int lane) {
+  constexpr int words = sizeof(Sum) / 4;
+  return from.kind == OperandKind::vector ? value_in<Sum>(wave, from.index + words * row, lane)
+                                          : scalar_source<Sum>(wave, from);
 }
 
-/// Where the result (i, j) of a block is: a lane and a register.
+/// Results as the registers that hold one for each lane.
+template <class Sum, std::size_t Rows>
+void write_results(Wave& wave, const Operand& to, const Results<Sum, Rows>& result) {
+  constexpr int words = sizeof(Sum) / 4;
+  for (int row = 0; row < static_cast<int>(Rows); ++row)
+    for (int lane = 0; lane < wave.lanes; ++lane) {
+      std::array<U, words> word;
+      std::memcpy(word.data(), &result[static_cast<unsigned>(row)][static_cast<unsigned>(lane)], sizeof word);
+      for (int i = 0; i < words; ++i) wave.row(to.index + words * row + i)[lane] = word[static_cast<unsigned>(i)];
+    }
+}
+
+/// The lanes that hold the row of A and the column of B of a result, or the beginnings of these.
 struct Spot {
-  int lane, row;
+  int a, b;
 };
-template <int Size>
-Spot mfma_spot(int i, int j, int block) {
-  if constexpr (Size == 32) return {j + 32 * (i / 4 % 2), i % 4 + 4 * (i / 8) + 16 * block};
-  if constexpr (Size == 16) return {j + 16 * (i / 4), i % 4 + 4 * block};
-  return {j + 4 * block, i};
+/// For the result in a register of a lane, of blocks of Size x Size.
+template <class T, int Size>
+Spot mfma_spot(int row, int lane) {
+  if constexpr (std::is_same_v<T, double>) {  // here the rows of the result go through the groups of 16 lanes first
+    const int block = Size == 4 ? lane % 16 / 4 * 4 : 0;
+    return {block + 4 * row + lane / 16, block + lane % Size};
+  }
+  if constexpr (Size == 32)
+    return {row / 16 * 32 + row / 4 % 4 * 8 + lane / 32 * 4 + row % 4, row / 16 * 32 + lane % 32};
+  if constexpr (Size == 16) return {row / 4 * 16 + lane / 16 * 4 + row % 4, row / 4 * 16 + lane % 16};
+  return {lane / 4 * 4 + row, lane};
 }
 
 /// selects: the bits of op_sel that are known.
@@ -99,72 +123,45 @@ void check_repeated(const Wave& wave, const Operand& operand) {
                                row, lane, lane - 16));
 }
 
-/// D = A B + C for Blocks blocks of Size x Size, K deep. All lanes take part. Sums go along k, each product fused.
+/// D = A B + C: the sums go along k, each product fused. A lane holds `depth` elements of a row of A or column of B;
+/// the next ones are `width` lanes further. is_signed: for integers, a bit for A and one for B.
+template <class T, class OfB, int K, class Sum, std::size_t Rows, class SpotOf, class AddendOf>
+void multiply(const Wave& wave, const Instruction& in, int depth, int width, int is_signed, const SpotOf& spot_of,
+              const AddendOf& addend, Results<Sum, Rows>& result) {
+  const int a = in.operand[1].index, b = in.operand[2].index;
+  for (int row = 0; row < static_cast<int>(Rows); ++row) {
+    for (int lane = 0; lane < wave.lanes; ++lane) {
+      const Spot spot = spot_of(row, lane);
+      Sum sum = addend(row, lane);
+      for (int k = 0; k < K; ++k) {
+        const int group = k / depth * width, place = k % depth;
+        const auto x = element_of<T>(wave, a, spot.a + group, place, (is_signed & 1) != 0);
+        const auto y = element_of<OfB>(wave, b, spot.b + group, place, (is_signed & 2) != 0);
+        if constexpr (std::is_same_v<Sum, I>)
+          sum = static_cast<I>(static_cast<U>(sum) + static_cast<U>(x * y));
+        else
+          sum = std::fma(x, y, sum);
+      }
+      result[static_cast<unsigned>(row)][static_cast<unsigned>(lane)] = flushed_sum<T>(wave, sum);
+    }
+  }
+}
+
+template <class T>
+using SumOf =
+    std::conditional_t<std::is_same_v<T, I8>, I, std::conditional_t<std::is_same_v<T, double>, double, float>>;
+
+/// For Blocks blocks of Size x Size, K deep. All lanes take part.
 template <class T, int Size, int K, int Blocks, class OfB = T>
 void mfma(Wave& wave, const Instruction& in) {
   refuse_modifiers(wave, in, false);
   check_lanes(wave);
-  constexpr bool integers = std::is_same_v<T, std::int8_t>;
-  constexpr int in_lane = K * Size * Blocks / 64;  // elements of a row of A that a lane holds
-  constexpr int rows = Size * Size * Blocks / 64;
-  std::array<std::array<U, 64>, rows> result;
-  const int a = in.operand[1].index, b = in.operand[2].index;
-  for (int block = 0; block < Blocks; ++block) {
-    for (int i = 0; i < Size; ++i) {
-      for (int j = 0; j < Size; ++j) {
-        const Spot spot = mfma_spot<Size>(i, j, block);
-        using Sum = std::conditional_t<integers, std::int32_t, float>;
-        Sum sum = flushed_sum<T>(wave, addend<Sum>(wave, in.operand[3], spot.row, spot.lane));
-        for (int k = 0; k < K; ++k) {
-          const int group = Size * (Blocks > 1 ? block : k / in_lane), element = k % in_lane;
-          if constexpr (integers)
-            sum =
-                static_cast<Sum>(static_cast<U>(sum) + static_cast<U>(byte_element(wave, a, i + group, element, true) *
-                                                                      byte_element(wave, b, j + group, element, true)));
-          else
-            sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<OfB>(wave, b, j + group, element),
-                           sum);
-        }
-        result[static_cast<unsigned>(spot.row)][static_cast<unsigned>(spot.lane)] =
-            std::bit_cast<U>(flushed_sum<T>(wave, sum));
-      }
-    }
-  }
-  for (int row = 0; row < rows; ++row)
-    std::memcpy(wave.row(in.operand[0].index + row), result[static_cast<unsigned>(row)].data(), sizeof(result[0]));
-}
-
-/// The two registers of a lane from the first one on.
-double double_at(const Wave& wave, int first, int lane) {
-  return std::bit_cast<double>(wave.row(first)[lane] | std::uint64_t{wave.row(first + 1)[lane]} << 32);
-}
-
-/// D = A B + C in f64, 4 deep: one block of 16 x 16, or four of 4 x 4. Here the rows of the result go through the
-/// groups of 16 lanes first.
-template <int Size>
-void mfma_f64(Wave& wave, const Instruction& in) {
-  refuse_modifiers(wave, in, false);
-  check_lanes(wave);
-  constexpr int results = Size * Size / (Size == 4 ? 16 : 64);
-  std::array<std::array<double, 64>, results> result;
-  const int a = in.operand[1].index, b = in.operand[2].index;
-  const Operand& c = in.operand[3];
-  for (int part = 0; part < results; ++part) {
-    for (int lane = 0; lane < 64; ++lane) {
-      const int block = Size == 4 ? lane % 16 / 4 * 4 : 0, i = 4 * part + lane / 16, j = lane % Size;
-      double sum = c.kind == OperandKind::vector ? double_at(wave, c.index + 2 * part, lane) : constant<double>(c);
-      for (int k = 0; k < 4; ++k)
-        sum = std::fma(double_at(wave, a, 16 * k + block + i), double_at(wave, b, 16 * k + block + j), sum);
-      result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)] = sum;
-    }
-  }
-  for (int part = 0; part < results; ++part) {
-    for (int lane = 0; lane < 64; ++lane) {
-      const auto bits = std::bit_cast<std::uint64_t>(result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)]);
-      wave.row(in.operand[0].index + 2 * part)[lane] = static_cast<U>(bits);
-      wave.row(in.operand[0].index + 2 * part + 1)[lane] = static_cast<U>(bits >> 32);
-    }
-  }
+  Results<SumOf<T>, Size * Size * Blocks / 64> result;
+  multiply<T, OfB, K>(
+      wave, in, K * Size * Blocks / 64, Size * Blocks, 3, mfma_spot<T, Size>,
+      [&](int row, int lane) { return flushed_sum<T>(wave, addend_of<SumOf<T>>(wave, in.operand[3], row, lane)); },
+      result);
+  write_results(wave, in.operand[0], result);
 }
 
 /// What all instructions for waves of 32 need.
@@ -176,82 +173,58 @@ void check_wmma(const Wave& wave, const Instruction& in) {
     for (const unsigned i : {1u, 2u}) check_repeated(wave, in.operand[i]);
 }
 
-/// D = A B + C with results of 16 bits, added in f32 and rounded once. RDNA3 has a result in each register, in the half
-/// that op_sel names, and keeps the other half; RDNA4 has two.
+/// 16 x 16 x 16 in waves of 32. RDNA3: 16 lanes hold a whole row of A or column of B, and the other 16 repeat them.
+/// RDNA4: each half of the wave holds one half of k.
+template <class T, class OfB, class Sum, class AddendOf>
+void multiply_16(const Wave& wave, const Instruction& in, const AddendOf& addend, Results<Sum, 8>& result) {
+  const bool halves = wave.generation == Generation::rdna4;
+  const auto spot_of = [&](int row, int lane) {
+    return Spot{halves ? row + lane / 16 * 8 : 2 * row + lane / 16, lane % 16};
+  };
+  multiply<T, OfB, 16>(wave, in, halves ? 8 : 16, 16, in.modifiers.neg_lo, spot_of, addend, result);
+}
+
+/// Results of 16 bits, added in f32 and rounded once. RDNA3 has a result in each register, in the half that op_sel
+/// names, and keeps the other half; RDNA4 has two.
 template <class T>
 void wmma_short(Wave& wave, const Instruction& in) {
+  constexpr bool is_bf16 = std::is_same_v<T, Bf16>;
   const bool packed = wave.generation == Generation::rdna4;
   refuse_modifiers(wave, in, false, packed ? 0 : 4);
   check_wmma(wave, in);
-  const int a = in.operand[1].index, b = in.operand[2].index, to = in.operand[0].index;
   const Operand& c = in.operand[3];
   const auto place_of = [&](int part) {
     if (packed) return std::pair(part / 2, part % 2 * 16);
     return std::pair(part, in.modifiers.op_sel & 4 ? 16 : 0);
   };
-  const auto addend_of = [&](int part, int lane) {
+  const auto addend = [&](int part, int lane) {
     const auto [row, shift] = place_of(part);
-    if (c.kind == OperandKind::vector) {
-      const auto bits = static_cast<std::uint16_t>(wave.row(c.index + row)[lane] >> shift);
-      return std::is_same_v<T, Bf16> ? from_bf16(bits) : static_cast<float>(to_double(Half{bits}));
-    }
+    if (c.kind == OperandKind::vector)
+      return real_from(static_cast<U16>(wave.row(c.index + row)[lane] >> shift), is_bf16);
     if (c.kind != OperandKind::real && !(c.kind == OperandKind::integer && c.integer == 0))
       wave.fault(FaultKind::unknown_instruction, "adds a constant that is not known");
     return static_cast<float>(c.real);
   };
-  std::array<std::array<std::uint16_t, 32>, 8> result{};
-  for (int part = 0; part < 8; ++part) {
-    for (int lane = 0; lane < 32; ++lane) {
-      const int i = packed ? part + lane / 16 * 8 : 2 * part + lane / 16, j = lane % 16;
-      float sum = addend_of(part, lane);
-      for (int k = 0; k < 16; ++k) {
-        const int group = packed ? k / 8 * 16 : 0, element = packed ? k % 8 : k;
-        sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<T>(wave, b, j + group, element), sum);
-      }
-      result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)] =
-          std::is_same_v<T, Bf16> ? bf16_from(sum) : half_from(double{sum}).bits;
-    }
-  }
+  Results<float, 8> result;
+  multiply_16<T, T>(wave, in, addend, result);
   for (int part = 0; part < 8; ++part) {
     const auto [row, shift] = place_of(part);
     for (int lane = 0; lane < 32; ++lane) {
-      U& word = wave.row(to + row)[lane];
-      word = (word & ~(0xffffu << shift)) | U{result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)]}
-                                                << shift;
+      const float sum = result[static_cast<unsigned>(part)][static_cast<unsigned>(lane)];
+      U& word = wave.row(in.operand[0].index + row)[lane];
+      word = (word & ~(0xffffu << shift)) | U{is_bf16 ? bf16_from(sum) : half_from(double{sum}).bits} << shift;
     }
   }
 }
 
-/// D = A B + C for 16 x 16 x 16 in waves of 32. RDNA3: 16 lanes hold a whole row of A or column of B, and the other 16
-/// repeat them. RDNA4: each half of the wave holds one half of k.
 template <class T, class OfB = T>
 void wmma(Wave& wave, const Instruction& in) {
-  constexpr bool integers = std::is_same_v<T, std::int8_t>;
-  refuse_modifiers(wave, in, integers);
+  refuse_modifiers(wave, in, std::is_same_v<T, I8>);
   check_wmma(wave, in);
-  const bool halves = wave.generation == Generation::rdna4;
-  using Sum = std::conditional_t<integers, std::int32_t, float>;
-  std::array<std::array<U, 64>, 8> result{};
-  const int a = in.operand[1].index, b = in.operand[2].index;
-  for (int row = 0; row < 8; ++row) {
-    for (int lane = 0; lane < 32; ++lane) {
-      const int i = halves ? row + lane / 16 * 8 : 2 * row + lane / 16, j = lane % 16;
-      Sum sum = addend<Sum>(wave, in.operand[3], row, lane);
-      for (int k = 0; k < 16; ++k) {
-        const int group = halves ? k / 8 * 16 : 0, element = halves ? k % 8 : k;
-        if constexpr (integers)
-          sum = static_cast<Sum>(static_cast<U>(sum) +
-                                 static_cast<U>(byte_element(wave, a, i + group, element, in.modifiers.neg_lo & 1) *
-                                                byte_element(wave, b, j + group, element, in.modifiers.neg_lo & 2)));
-        else
-          sum = std::fma(real_element<T>(wave, a, i + group, element), real_element<OfB>(wave, b, j + group, element),
-                         sum);
-      }
-      result[static_cast<unsigned>(row)][static_cast<unsigned>(lane)] = std::bit_cast<U>(sum);
-    }
-  }
-  for (int row = 0; row < 8; ++row)
-    std::memcpy(wave.row(in.operand[0].index + row), result[static_cast<unsigned>(row)].data(), sizeof(result[0]));
+  Results<SumOf<T>, 8> result;
+  multiply_16<T, OfB>(
+      wave, in, [&](int row, int lane) { return addend_of<SumOf<T>>(wave, in.operand[3], row, lane); }, result);
+  write_results(wave, in.operand[0], result);
 }
 
 constexpr Operation matrix_table[] = {
@@ -272,8 +245,8 @@ constexpr Operation matrix_table[] = {
     {"v_mfma_f32_16x16x16bf16_1k v_mfma_f32_16x16x16_bf16", mfma<Bf16, 16, 16, 1>},
     {"v_mfma_f32_32x32x4bf16", mfma<Bf16, 32, 4, 1>},
     {"v_mfma_f32_16x16x8bf16", mfma<Bf16, 16, 8, 1>},
-    {"v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", mfma_f64<16>},
-    {"v_mfma_f64_4x4x4f64 v_mfma_f64_4x4x4_4b_f64", mfma_f64<4>},
+    {"v_mfma_f64_16x16x4f64 v_mfma_f64_16x16x4_f64", mfma<double, 16, 4, 1>},
+    {"v_mfma_f64_4x4x4f64 v_mfma_f64_4x4x4_4b_f64", mfma<double, 4, 4, 4>},
     {"v_mfma_i32_32x32x8i8", mfma<I8, 32, 8, 1>},
     {"v_mfma_i32_16x16x16i8", mfma<I8, 16, 16, 1>},
     {"v_mfma_i32_32x32x4i8 v_mfma_i32_32x32x4_2b_i8", mfma<I8, 32, 4, 2>},

@@ -1,5 +1,6 @@
 // Packed instructions (VOP3P): two numbers of 16 bits in a register, or two f32 in two.
 #include <cmath>
+#include <utility>
 
 #include "emulator/arithmetic.hpp"
 #include "emulator/lanes.hpp"
@@ -20,11 +21,10 @@ PackedChoice packed_choice(const Modifiers& modifiers, int place, bool of_high) 
   return {(select >> place & 1) != 0, (negate >> place & 1) != 0};
 }
 
-template <class T>
-T packed_half(U word, const PackedChoice& choice) {
+U16 packed_half(U word, const PackedChoice& choice) {
   U bits = choice.high ? word >> 16 : word & 0xffffu;
   if (choice.negative) bits ^= 0x8000u;
-  return std::bit_cast<T>(static_cast<U16>(bits));
+  return static_cast<U16>(bits);
 }
 
 /// A constant of packed f16 instructions is in the low half.
@@ -37,16 +37,19 @@ void fetch_packed(const Wave& wave, const Operand& from, bool halves, Lanes<U>& 
   }
 }
 
-template <auto F, class L, class T, class... A, std::size_t... I>
-void packed_function(Wave& wave, const Instruction& in, T (L::*)(A...) const, std::index_sequence<I...>) {
+template <auto F, class L, class T, class... A>
+void packed_function(Wave& wave, const Instruction& in, T (L::*)(A...) const) {
   Lanes<U> source[sizeof...(A)];
-  (fetch_packed(wave, in.operand[1 + I], is_float<T>, source[I]), ...);
+  for (std::size_t i = 0; i < sizeof...(A); ++i) fetch_packed(wave, in.operand[1 + i], is_float<T>, source[i]);
   Lanes<U> result;
   for (int lane = 0; lane < 64; ++lane) {
     U word = 0;
     for (const bool high : {false, true}) {
-      const T value =
-          F(packed_half<A>(source[I].value[lane], packed_choice(in.modifiers, static_cast<int>(I), high))...);
+      const auto half = [&](std::size_t i) {
+        return packed_half(source[i].value[lane], packed_choice(in.modifiers, static_cast<int>(i), high));
+      };
+      const T value = [&]<std::size_t... I>(std::index_sequence<I...>) { return F(std::bit_cast<A>(half(I))...); }
+      (std::index_sequence_for<A...>{});
       U16 bits = std::bit_cast<U16>(value);
       if constexpr (is_float<T>) bits = scaled_and_clamped(wave, in, value).bits;
       word |= U{bits} << (high ? 16 : 0);
@@ -58,15 +61,9 @@ void packed_function(Wave& wave, const Instruction& in, T (L::*)(A...) const, st
   write_row(wave, in.operand[0].index, result.value, written_lanes(wave, in));
 }
 
-template <class L, class T, class... A>
-constexpr std::index_sequence_for<A...> packed_sources(T (L::*)(A...) const) {
-  return {};
-}
-
 template <auto F>
 void packed(Wave& wave, const Instruction& in) {
-  constexpr auto call = &decltype(F)::operator();
-  packed_function<F>(wave, in, call, packed_sources(call));
+  packed_function<F>(wave, in, &decltype(F)::operator());
 }
 
 /// As sum_of for one number: with clamp the nearest number that T has, else the lower bits.

@@ -6,10 +6,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "emulator/lane_move.hpp"
 #include "emulator/operations.hpp"
-#include "emulator/parse_number.hpp"
-#include "emulator/parse_operand.hpp"
 #include "emulator/wave.hpp"
 
 namespace xtune::emulator {
@@ -74,60 +71,53 @@ bool add_sdwa(std::string_view name, std::string_view value, Modifiers& to) {
 bool add_flag(std::string_view word, Modifiers& to) {
   if (word == "clamp")
     to.clamp = true;
-  else if (word == "glc" || word == "sc0")
-    to.returns = true;
   else if (word == "offen")
     to.offset_enabled = true;
   else if (word == "idxen")
     to.index_enabled = true;
   else
-    return word == "slc" || word == "dlc" || word == "nt" || word == "sc1";
+    return word == "glc" || word == "sc0" || word == "slc" || word == "dlc" || word == "nt" || word == "sc1";
   return true;
 }
 
 struct NumberModifier {
   std::string_view name;
-  void (*set)(Modifiers& to, std::int64_t number);
+  int& (*place)(Modifiers& to);
 };
 constexpr NumberModifier number_modifiers[] = {
-    {"byte_sel", [](Modifiers& to, std::int64_t number) { to.byte = static_cast<std::uint8_t>(number & 3); }},
-    {"offset0", [](Modifiers& to, std::int64_t number) { to.offset0 = static_cast<int>(number); }},
-    {"offset1", [](Modifiers& to, std::int64_t number) { to.offset1 = static_cast<int>(number); }},
-    {"mul", [](Modifiers& to, std::int64_t number) { to.output_scale = number == 4 ? 2 : 1; }},
-    {"div", [](Modifiers& to, std::int64_t) { to.output_scale = -1; }},
-    {"clamp", [](Modifiers& to, std::int64_t number) { to.clamp = number != 0; }},
-    {"cbsz", [](Modifiers& to, std::int64_t number) { to.cbsz = static_cast<int>(number); }},
-    {"abid", [](Modifiers& to, std::int64_t number) { to.abid = static_cast<int>(number); }},
-    {"blgp", [](Modifiers& to, std::int64_t number) { to.blgp = static_cast<int>(number); }},
-    {"offset",
-     [](Modifiers& to, std::int64_t number) {
-       to.offset = static_cast<int>(number);
-       to.has_offset = true;
-     }},
+    {"offset", [](Modifiers& to) -> int& { return to.offset; }},
+    {"offset0", [](Modifiers& to) -> int& { return to.offsets[0]; }},
+    {"offset1", [](Modifiers& to) -> int& { return to.offsets[1]; }},
+    {"byte_sel", [](Modifiers& to) -> int& { return to.byte; }},
+    {"cbsz", [](Modifiers& to) -> int& { return to.cbsz; }},
+    {"abid", [](Modifiers& to) -> int& { return to.abid; }},
+    {"blgp", [](Modifiers& to) -> int& { return to.blgp; }},
 };
 
 bool add_modifier(std::string_view word, int sources, Modifiers& to) {
   const std::string_view name = word.substr(0, word.find(':'));
   if (name.size() == word.size()) return add_flag(word, to);
   const std::string_view value = word.substr(name.size() + 1);
-  if (const auto number = parse_number(value))
+  if (const auto number = parse_number(value)) {
     for (const NumberModifier& one : number_modifiers)
-      if (one.name == name) return one.set(to, *number), true;
+      if (one.name == name) return one.place(to) = static_cast<int>(*number), true;
+    if (name == "clamp") return to.clamp = *number != 0, true;
+    if (name == "mul" || name == "div") return to.output_scale = name == "div" ? -1 : *number == 4 ? 2 : 1, true;
+  }
   if (name == "op_sel")
     to.op_sel = bit_list(value, sources);
   else if (name == "neg_lo")
     to.neg_lo = bit_list(value, sources);
   else if (name == "neg_hi")
     to.neg_hi = bit_list(value, sources);
-  else if (name == "th")
-    to.returns = to.returns || value.find("RETURN") != std::string_view::npos;
   else if (name == "op_sel_hi") {
     to.op_sel_hi = bit_list(value, sources);
     to.has_op_sel_hi = true;
   } else if (name == "src0_sel" || name == "src1_sel" || name == "dst_sel" || name == "dst_unused") {
     return add_sdwa(name, value, to);
   } else {
-    return name == "scope" || (name == "offset" && value.starts_with("swizzle("));  // decode.cpp reads the pattern
+    return name == "scope" || name == "th" ||
+           (name == "offset" && value.starts_with("swizzle("));  // decode.cpp reads the pattern
   }
   return true;
 }

@@ -1,10 +1,10 @@
-#include "emulator/parse_operand.hpp"
-
+// The text of an operand: registers, constants and their modifiers.
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/text.hpp"
-#include "emulator/parse_number.hpp"
+#include "emulator/parse.hpp"
 #include "emulator/wave.hpp"
 
 namespace xtune::emulator {

@@ -26,7 +26,6 @@ struct Launch {
   std::span<const std::byte> arguments;                        ///< the explicit ones, at their offsets
   /// A part of the workgroups, in the order x, y, z, so that several threads can share a launch.
   std::uint64_t first_group = 0, groups = ~std::uint64_t{0};
-  bool check_lds = true;  ///< whether reading LDS that no lane has written, and races in LDS, are errors
   std::uint64_t max_instructions = 20'000'000'000ull;  ///< of all waves; more end the launch
   /// Once it is true, the launch ends early, since another thread's part of it has failed. nullptr: it is never.
   const std::atomic<bool>* stop = nullptr;

@@ -11,33 +11,22 @@
 namespace xtune::emulator {
 namespace {
 
-/// A function of f32 as exact as double makes it. The hardware flushes denormals at both ends.
-template <double (*Function)(double)>
-float by_double(float x) {
-  return static_cast<float>(Function(static_cast<double>(x)));
-}
-double reciprocal(double x) { return 1.0 / x; }
-double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
-double exponential2(double x) { return std::exp2(x); }
-double logarithm2(double x) { return std::log2(x); }
-
 float flush_denormal(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
 
-float reciprocal_f32(float x) { return flush_denormal(by_double<reciprocal>(flush_denormal(x))); }
-float reciprocal_root_f32(float x) { return by_double<reciprocal_root>(flush_denormal(x)); }
-float root_f32(float x) { return std::sqrt(flush_denormal(x)); }
-float exponential_f32(float x) { return flush_denormal(by_double<exponential2>(flush_denormal(x))); }
-float logarithm_f32(float x) { return by_double<logarithm2>(flush_denormal(x)); }
+// As exact as double makes them. The hardware flushes denormals of f32 at both ends.
+template <auto F>
+constexpr auto of_f16 = [](Half x) { return half_from(F(to_double(x))); };
+template <auto F>
+constexpr auto of_f32 = [](float x) { return flush_denormal(static_cast<float>(F(double{flush_denormal(x)}))); };
 
-/// The argument is in turns. The hardware is defined for up to 256 of them.
-float sine(float turns) {
-  return std::isinf(turns) ? NAN
-                           : static_cast<float>(std::sin(6.283185307179586 * (turns - std::floor(double{turns}))));
-}
-float cosine(float turns) {
-  return std::isinf(turns) ? NAN
-                           : static_cast<float>(std::cos(6.283185307179586 * (turns - std::floor(double{turns}))));
-}
+constexpr auto reciprocal = [](double x) { return 1.0 / x; };
+constexpr auto reciprocal_root = [](double x) { return 1.0 / std::sqrt(x); };
+constexpr auto root = [](double x) { return std::sqrt(x); };
+constexpr auto exponential = [](double x) { return std::exp2(x); };
+constexpr auto logarithm = [](double x) { return std::log2(x); };
+
+/// The argument of sines and cosines is in turns. The hardware is defined for up to 256 of them.
+double angle(double turns) { return std::isinf(turns) ? NAN : 6.283185307179586 * (turns - std::floor(turns)); }
 
 float fraction(float x) { return x - std::floor(x) >= 1.0f ? 0x1.fffffep-1f : x - std::floor(x); }
 double fraction(double x) { return x - std::floor(x) >= 1.0 ? 0x1.fffffffffffffp-1 : x - std::floor(x); }
@@ -165,6 +154,16 @@ constexpr Operation reals(const char* names, const char* types = "f16 f32 f64") 
       {each_lane<typed<F, Half, Half>()>, each_lane<typed<F, float, float>()>, each_lane<typed<F, double, double>()>}};
 }
 
+template <auto F>
+constexpr Operation transcendental(const char* names, const char* types = "f16 f32 f64") {
+  return {names, types, {each_lane<of_f16<F>>, each_lane<of_f32<F>>, each_lane<F>}};
+}
+/// From and to a scalar register.
+template <auto F>
+constexpr Operation scalar_transcendental(const char* names) {
+  return {names, "f16 f32", {of_scalar<of_f16<F>>, of_scalar<of_f32<F>>}};
+}
+
 constexpr Operation real_table[] = {
     reals<[](auto a, auto b) { return a + b; }>("v_add_# v_dual_add_f32"),
     reals<[](auto a, auto b) { return a - b; }>("v_sub_# v_dual_sub_f32", "f16 f32"),
@@ -202,18 +201,18 @@ constexpr Operation real_table[] = {
      Sources::with_target},
     {"v_mul_legacy_f32 v_mul_dx9_zero_f32 v_dual_mul_dx9_zero_f32",
      each_lane<[](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }>},
-    {"v_rcp_f32 v_rcp_iflag_f32", each_lane<[](float a) { return reciprocal_f32(a); }>},
-    {"v_rsq_f32", each_lane<[](float a) { return reciprocal_root_f32(a); }>},
-    {"v_sqrt_f32", each_lane<[](float a) { return root_f32(a); }>},
-    {"v_exp_f32", each_lane<[](float a) { return exponential_f32(a); }>},
-    {"v_log_f32", each_lane<[](float a) { return logarithm_f32(a); }>},
-    {"v_s_rcp_f32", of_scalar<[](float a) { return reciprocal_f32(a); }>},
-    {"v_s_rsq_f32", of_scalar<[](float a) { return reciprocal_root_f32(a); }>},
-    {"v_s_sqrt_f32", of_scalar<[](float a) { return root_f32(a); }>},
-    {"v_s_exp_f32", of_scalar<[](float a) { return exponential_f32(a); }>},
-    {"v_s_log_f32", of_scalar<[](float a) { return logarithm_f32(a); }>},
-    {"v_sin_f32", each_lane<[](float a) { return sine(a); }>},
-    {"v_cos_f32", each_lane<[](float a) { return cosine(a); }>},
+    transcendental<reciprocal>("v_rcp_# v_rcp_iflag_f32"),
+    transcendental<reciprocal_root>("v_rsq_#"),
+    transcendental<root>("v_sqrt_#"),
+    transcendental<exponential>("v_exp_#", "f16 f32"),
+    transcendental<logarithm>("v_log_#", "f16 f32"),
+    scalar_transcendental<reciprocal>("v_s_rcp_#"),
+    scalar_transcendental<reciprocal_root>("v_s_rsq_#"),
+    scalar_transcendental<root>("v_s_sqrt_#"),
+    scalar_transcendental<exponential>("v_s_exp_#"),
+    scalar_transcendental<logarithm>("v_s_log_#"),
+    reals<[](auto a) { return std::sin(angle(a)); }>("v_sin_#", "f16 f32"),
+    reals<[](auto a) { return std::cos(angle(a)); }>("v_cos_#", "f16 f32"),
     {"v_fract_f32", each_lane<[](float a) { return fraction(a); }>},
     {"v_frexp_exp_i32_f32", each_lane<[](float a) { return exponent_of(a); }>},
     {"v_ldexp_f32", each_lane<[](float a, I b) { return scaled(a, b); }>},
@@ -225,9 +224,6 @@ constexpr Operation real_table[] = {
     {"v_div_fixup_f64", each_lane<[](double a, double b, double c) { return division_fixup(a, b, c); }>},
     {"v_fma_f64", each_lane<[](double a, double b, double c) { return std::fma(a, b, c); }>},
     {"v_fmac_f64", each_lane<[](double a, double b, double c) { return std::fma(a, b, c); }>, Sources::with_target},
-    {"v_rcp_f64", each_lane<[](double a) { return 1.0 / a; }>},
-    {"v_rsq_f64", each_lane<[](double a) { return 1.0 / std::sqrt(a); }>},
-    {"v_sqrt_f64", each_lane<[](double a) { return std::sqrt(a); }>},
     {"v_fract_f64", each_lane<[](double a) { return fraction(a); }>},
     {"v_trig_preop_f64", each_lane<[](double a, U b) { return part_of_two_by_pi(a, b); }>},
     {"v_frexp_exp_i32_f64", each_lane<[](double a) { return exponent_of(a); }>},

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <tuple>
+#include <utility>
 
 #include "emulator/arithmetic.hpp"
 #include "emulator/lanes.hpp"
@@ -40,10 +40,13 @@ void put(Wave& wave, const Operand& to, T value) {
   write_scalar(wave, to, scalar_word(flushed(wave, value)));
 }
 
-template <auto F, class L, class R, class... A, std::size_t... I>
-void scalar_function(Wave& wave, const Instruction& in, R (L::*)(A...) const, std::index_sequence<I...>) {
-  constexpr int first = std::is_same_v<R, bool> ? 0 : 1;
-  const R result = F(source_of<A>(wave, in.operand[first + I])...);
+template <auto F, class L, class R, class... A>
+void scalar_function(Wave& wave, const Instruction& in, R (L::*)(A...) const) {
+  constexpr std::size_t first = std::is_same_v<R, bool> ? 0 : 1;
+  const R result = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return F(source_of<A>(wave, in.operand[first + I])...);
+  }
+  (std::index_sequence_for<A...>{});
   if constexpr (std::is_same_v<R, bool>) {
     wave.scc = result;
   } else if constexpr (requires { result.scc; }) {
@@ -57,15 +60,9 @@ void scalar_function(Wave& wave, const Instruction& in, R (L::*)(A...) const, st
   }
 }
 
-template <class L, class R, class... A>
-constexpr std::index_sequence_for<A...> sources_of(R (L::*)(A...) const) {
-  return {};
-}
-
 template <auto F>
 void scalar(Wave& wave, const Instruction& in) {
-  constexpr auto call = &decltype(F)::operator();
-  scalar_function<F>(wave, in, call, sources_of(call));
+  scalar_function<F>(wave, in, &decltype(F)::operator());
 }
 
 /// D = exec; exec = F(S0, exec).

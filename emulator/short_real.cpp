@@ -80,22 +80,9 @@ float dot_bf16(U a, U b, float c) {
   return std::fma(number(a, 16), number(b, 16), std::fma(number(a, 0), number(b, 0), c));
 }
 
-constexpr auto reciprocal_f16 = [](Half a) { return half_from(1 / to_double(a)); };
-constexpr auto reciprocal_root_f16 = [](Half a) { return half_from(1 / std::sqrt(to_double(a))); };
-constexpr auto root_f16 = [](Half a) { return half_from(std::sqrt(to_double(a))); };
-constexpr auto exponential_f16 = [](Half a) { return half_from(std::exp2(to_double(a))); };
-constexpr auto logarithm_f16 = [](Half a) { return half_from(std::log2(to_double(a))); };
-
 double fraction_f16(double x) {
   constexpr double largest = 0x1.ffcp-1;
   return x - std::floor(x) > largest ? largest : x - std::floor(x);
-}
-
-double sine_f16(double turns) {
-  return std::isinf(turns) ? NAN : std::sin(6.283185307179586 * (turns - std::floor(turns)));
-}
-double cosine_f16(double turns) {
-  return std::isinf(turns) ? NAN : std::cos(6.283185307179586 * (turns - std::floor(turns)));
 }
 
 /// V_DIV_FIXUP_F16: the quotient, or what IEEE 754 has for special operands.
@@ -166,16 +153,6 @@ constexpr Operation short_real_table[] = {
      each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>},
     {"v_fmac_f16", each_lane<[](Half a, Half b, Half c) { return half_fma(to_double(a), to_double(b), to_double(c)); }>,
      Sources::with_target},
-    {"v_rcp_f16", each_lane<reciprocal_f16>},
-    {"v_rsq_f16", each_lane<reciprocal_root_f16>},
-    {"v_sqrt_f16", each_lane<root_f16>},
-    {"v_exp_f16", each_lane<exponential_f16>},
-    {"v_log_f16", each_lane<logarithm_f16>},
-    {"v_s_rcp_f16", of_scalar<reciprocal_f16>},
-    {"v_s_rsq_f16", of_scalar<reciprocal_root_f16>},
-    {"v_s_sqrt_f16", of_scalar<root_f16>},
-    {"v_s_exp_f16", of_scalar<exponential_f16>},
-    {"v_s_log_f16", of_scalar<logarithm_f16>},
     {"v_ldexp_f16", each_lane<[](Half a, I16 b) { return half_from(std::ldexp(to_double(a), b)); }>},
     {"v_fract_f16", each_lane<[](Half a) { return half_from(fraction_f16(to_double(a))); }>},
     {"v_frexp_exp_i16_f16", each_lane<[](Half a) {
@@ -184,8 +161,6 @@ constexpr Operation short_real_table[] = {
        if (std::isfinite(number) && number != 0) std::frexp(number, &exponent);
        return static_cast<I16>(exponent);
      }>},
-    {"v_sin_f16", each_lane<[](Half a) { return half_from(sine_f16(to_double(a))); }>},
-    {"v_cos_f16", each_lane<[](Half a) { return half_from(cosine_f16(to_double(a))); }>},
     {"v_div_fixup_f16", each_lane<[](Half a, Half b, Half c) { return division_fixup_f16(a, b, c); }>},
     {"v_cvt_f32_fp8", v_cvt_f32_f8<3>},
     {"v_cvt_f32_bf8", v_cvt_f32_f8<2>},

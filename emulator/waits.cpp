@@ -1,5 +1,4 @@
-#include "emulator/waits.hpp"
-
+// Memory accesses that were started and not waited for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,6 +84,8 @@ void start_load(Wave& wave, Counter counter, const Operand& to) {
 void start_store(Wave& wave) {
   start(wave, wave.generation <= Generation::cdna3 ? Counter::vector_memory : Counter::store, {});
 }
+
+void start_lds_store(Wave& wave) { start(wave, Counter::lds, {}); }
 
 void start_copy(Wave& wave, std::shared_ptr<const LdsCopy> copy) {
   for (const LdsCopy::Word& word : copy->words) wave.group->history.start_copy(word.place, sizeof word.value);

@@ -1,4 +1,4 @@
-// What a wave and its workgroup hold while a kernel runs.
+// What a wave and its workgroup hold while a kernel runs, and the accesses that were started and not waited for.
 #pragma once
 
 #include <array>
@@ -25,6 +25,10 @@ enum class Generation { cdna2, cdna3, rdna2, rdna3, rdna4 };
 
 /// Flat addresses with these upper halves are in LDS and in scratch memory.
 constexpr std::uint64_t shared_aperture = std::uint64_t{1} << 48, private_aperture = std::uint64_t{2} << 48;
+
+/// The base address in the buffer descriptor of scratch memory that kernels of gfx90a get in four scalar registers: no
+/// memory of the host has it.
+constexpr std::uint64_t scratch_descriptor_base = std::uint64_t{0xff} << 40;
 
 constexpr bool is_shared(std::uint64_t address) { return (address & ~std::uint64_t{0xffffffff}) == shared_aperture; }
 
@@ -152,10 +156,26 @@ struct Workgroup {
   LdsHistory history;
   std::vector<Wave> wave;
   std::vector<UnwrittenRead> unwritten_reads;  ///< undefined values have their numbers, from 1 on
-  bool check_lds = true;
-  HostCalls* host_calls = nullptr;  ///< of a kernel that may call the host
+  HostCalls* host_calls = nullptr;             ///< of a kernel that may call the host
 };
 
 inline std::uint64_t clock_of(const Wave& wave) { return wave.group->report->instructions; }
+
+/// Notes an access whose result the registers of the operand get.
+void start_load(Wave& wave, Counter counter, const Operand& to);
+/// Notes an access that writes no register: to memory, or of LDS.
+void start_store(Wave& wave);
+void start_lds_store(Wave& wave);
+/// Notes a load to LDS, which gets the words when the load is waited for. Until then they count as not written.
+void start_copy(Wave& wave, std::shared_ptr<const LdsCopy> copy);
+/// The counter that counts scalar loads.
+Counter scalar_counter(const Wave& wave);
+/// As hardware at the instruction: what is beyond `left` accesses of the counter has arrived.
+void wait_for(Wave& wave, Counter counter, int left);
+/// The wave has reached a barrier, or its end: what it did to LDS, and has waited for, comes before what others do
+/// after the barrier.
+void signal_barrier(Wave& wave);
+/// Throws Fault(missing_wait) if an instruction names a register that an access has not written yet.
+void check_registers(const Wave& wave, const Instruction& in);
 
 }  // namespace xtune::emulator

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 
-#include "emulator/scratch_descriptor.hpp"
-#include "emulator/waits.hpp"
-
 namespace xtune::emulator {
 namespace {
 
@@ -180,7 +177,6 @@ void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Wor
   group.memory = &state.memory;
   group.report = &state.report;
   group.block = block;
-  group.check_lds = launch.check_lds;
   group.host_calls = state.host_calls;
   group.lds.assign(state.kernel->lds_bytes + launch.dynamic_lds, std::byte{0xbd});
   const int lanes = state.kernel->wave_size();

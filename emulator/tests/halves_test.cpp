@@ -8,7 +8,6 @@
 
 #include "emulator/half.hpp"
 #include "emulator/parse.hpp"
-#include "emulator/waits.hpp"
 #include "emulator/wave.hpp"
 
 using namespace xtune::emulator;

@@ -1,10 +1,38 @@
-// The atomic updates of memory, in global memory and in LDS.
+// The accesses of memory by their names: loads and stores, and atomic updates.
 #pragma once
 
+#include "emulator/access.hpp"
 #include "emulator/arithmetic.hpp"
 #include "emulator/operations.hpp"
 
 namespace xtune::emulator {
+
+/// M::load<T, Words, E> and M::store<T, Words, High> execute the loads and stores of a kind of memory.
+template <class M, class E = Extension>
+constexpr Operation memory_accesses[] = {
+    {"load_dword load_b32", M::template load<U, 1, E::none>},
+    {"load_dwordx2 load_b64", M::template load<U, 2, E::none>},
+    {"load_dwordx3 load_b96", M::template load<U, 3, E::none>},
+    {"load_dwordx4 load_b128", M::template load<U, 4, E::none>},
+    {"load_ubyte load_u8", M::template load<U8, 1, E::none>},
+    {"load_sbyte load_i8", M::template load<I8, 1, E::none>},
+    {"load_ushort load_u16", M::template load<U16, 1, E::none>},
+    {"load_sshort load_i16", M::template load<I16, 1, E::none>},
+    {"load_short_d16 load_d16_b16", M::template load<U16, 1, E::half_low>},
+    {"load_short_d16_hi load_d16_hi_b16", M::template load<U16, 1, E::half_high>},
+    {"load_ubyte_d16 load_d16_u8", M::template load<U8, 1, E::half_low>},
+    {"load_ubyte_d16_hi load_d16_hi_u8", M::template load<U8, 1, E::half_high>},
+    {"load_sbyte_d16 load_d16_i8", M::template load<I8, 1, E::half_low>},
+    {"load_sbyte_d16_hi load_d16_hi_i8", M::template load<I8, 1, E::half_high>},
+    {"store_dword store_b32", M::template store<U, 1, false>},
+    {"store_dwordx2 store_b64", M::template store<U, 2, false>},
+    {"store_dwordx3 store_b96", M::template store<U, 3, false>},
+    {"store_dwordx4 store_b128", M::template store<U, 4, false>},
+    {"store_byte store_b8", M::template store<U8, 1, false>},
+    {"store_short store_b16", M::template store<U16, 1, false>},
+    {"store_byte_d16_hi store_d16_hi_b8", M::template store<U8, 1, true>},
+    {"store_short_d16_hi store_d16_hi_b16", M::template store<U16, 1, true>},
+};
 
 /// Runs<T, F>::run: functions that replace what memory has by F(old, data), for names with each of Runs<T, F>::types.
 template <template <class T, auto F> class Runs, class T, auto F>
