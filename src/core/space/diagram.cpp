@@ -1,9 +1,9 @@
 // Reducing, counting and walking decision diagrams.
-#include "core/space/diagram.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <limits>
+
+#include "core/space/solver.hpp"
 
 namespace xtune::space {
 
