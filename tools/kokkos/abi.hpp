@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace xtune::kokkos_tools::abi {
 
@@ -84,6 +85,11 @@ constexpr bool is_asynchronous(std::uint32_t device) {
   return kind != 0 && kind != 1 && kind != 6;
 }
 /// "OpenMP"; "unknown" for one that is newer than this list.
-const char* space_name(std::uint32_t device);
+constexpr const char* space_name(std::uint32_t device) {
+  constexpr const char* names[] = {"Serial", "OpenMP",  "Cuda", "HIP",    "OpenMPTarget",
+                                   "HPX",    "Threads", "SYCL", "OpenACC"};
+  const std::uint32_t kind = space_kind(device);
+  return kind < std::size(names) ? names[kind] : "unknown";
+}
 
 }  // namespace xtune::kokkos_tools::abi

@@ -45,14 +45,16 @@ std::vector<Value> set_values(const std::string& name, std::int32_t type, const 
 }
 
 /// Numbers of the steps of a range that are used: all, or max_range_values of them, with the first and the last.
-std::vector<std::uint64_t> used_steps(std::uint64_t count) {
-  std::vector<std::uint64_t> steps;
-  const std::uint64_t used = std::min<std::uint64_t>(count, max_range_values);
-  for (std::uint64_t i = 0; i < used; ++i) {
+std::vector<std::uint64_t> used_steps(const std::string& name, const abi::Range& range, std::uint64_t last,
+                                      bool upper_is_step) {
+  const std::uint64_t from = range.open_lower ? 1 : 0;
+  const std::uint64_t below = last + (range.open_upper && upper_is_step ? 0 : 1);
+  if (from >= below) refuse(name, "its range is empty");
+  const std::uint64_t count = below - from, used = std::min<std::uint64_t>(count, max_range_values);
+  std::vector<std::uint64_t> steps{from};
+  for (std::uint64_t i = 1; i < used; ++i)
     // In two parts: the product of both may exceed 64 bits.
-    const std::uint64_t whole = used < 2 ? 0 : (count - 1) / (used - 1), rest = used < 2 ? 0 : (count - 1) % (used - 1);
-    steps.push_back(i * whole + (used < 2 ? 0 : i * rest / (used - 1)));
-  }
+    steps.push_back(from + i * ((count - 1) / (used - 1)) + i * ((count - 1) % (used - 1)) / (used - 1));
   return steps;
 }
 
@@ -63,13 +65,10 @@ std::vector<Value> integer_range(const std::string& name, const abi::Range& rang
   const std::uint64_t width = static_cast<std::uint64_t>(upper) - static_cast<std::uint64_t>(lower);
   const std::uint64_t last = std::min<std::uint64_t>(width / static_cast<std::uint64_t>(step), INT64_MAX);
   const bool upper_is_step = width % static_cast<std::uint64_t>(step) == 0;
-  const std::uint64_t from = range.open_lower ? 1 : 0;
-  const std::uint64_t below = last + (range.open_upper && upper_is_step ? 0 : 1);
-  if (from >= below) refuse(name, "its range is empty");
   std::vector<Value> values;
-  for (const std::uint64_t number : used_steps(below - from))
-    values.emplace_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(lower) +
-                                                  (from + number) * static_cast<std::uint64_t>(step)));
+  for (const std::uint64_t number : used_steps(name, range, last, upper_is_step))
+    values.emplace_back(
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(lower) + number * static_cast<std::uint64_t>(step)));
   return values;
 }
 
@@ -96,13 +95,9 @@ std::vector<Value> real_range(const std::string& name, const abi::Range& range) 
   }
   const auto last = static_cast<std::uint64_t>(steps);
   const bool upper_is_step = lower + static_cast<double>(last) * step >= upper - step * 1e-9;
-  const std::uint64_t from = range.open_lower ? 1 : 0;
-  const std::uint64_t below = last + (range.open_upper && upper_is_step ? 0 : 1);
-  if (from >= below) refuse(name, "its range is empty");
   std::vector<Value> values;
-  for (const std::uint64_t number : used_steps(below - from))
-    values.emplace_back(
-        std::clamp(without_last_digits(lower + static_cast<double>(from + number) * step), lower, upper));
+  for (const std::uint64_t number : used_steps(name, range, last, upper_is_step))
+    values.emplace_back(std::clamp(without_last_digits(lower + static_cast<double>(number) * step), lower, upper));
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
