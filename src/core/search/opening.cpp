@@ -62,11 +62,21 @@ struct Belief {
   double spread_deviation;  ///< of the relative scale of differences here and at the source
 
   double score(const Place& place) const { return source ? (*place.scores)[*source] : 0; }
-  double prior_variance(double score) const;
+  double prior_variance(double score) const {
+    return square(level_deviation) + square(way_deviation) + square(smooth_deviation) +
+           square(spread_deviation * score);
+  }
 };
 
 /// The belief that no source is similar to this device, then for each source that it is loosely similar, and closely.
-std::vector<Belief> beliefs_in(std::size_t sources);
+std::vector<Belief> beliefs_in(std::size_t sources) {
+  std::vector<Belief> beliefs{{std::nullopt, 0.6, 0.4, 0}};
+  for (std::size_t i = 0; i < sources; ++i) {
+    beliefs.push_back({i, 0.6, 0.5, 0.2});
+    beliefs.push_back({i, 0.2, 0.2, 0.2});
+  }
+  return beliefs;
+}
 
 /// The covariance of two sets of places under any belief.
 class Covariance {
@@ -97,19 +107,6 @@ class BeliefPosterior {
   Eigen::VectorXd surprise_;                    // whitened values
   double log_evidence_ = 0;
 };
-
-double Belief::prior_variance(double score) const {
-  return square(level_deviation) + square(way_deviation) + square(smooth_deviation) + square(spread_deviation * score);
-}
-
-std::vector<Belief> beliefs_in(std::size_t sources) {
-  std::vector<Belief> beliefs{{std::nullopt, 0.6, 0.4, 0}};
-  for (std::size_t i = 0; i < sources; ++i) {
-    beliefs.push_back({i, 0.6, 0.5, 0.2});
-    beliefs.push_back({i, 0.2, 0.2, 0.2});
-  }
-  return beliefs;
-}
 
 Covariance::Covariance(const std::vector<Place>& rows, const std::vector<const Place*>& columns)
     : same_way_(static_cast<Index>(rows.size()), static_cast<Index>(columns.size())),
@@ -307,9 +304,9 @@ void Following::proposed(std::uint64_t index, bool by_sources) {
   ++(by_sources ? theirs_ : own_);
 }
 
-void Following::observe(const SearchResult& result) {
-  const bool measured = result.kind == SearchResult::Kind::measured;
-  if (theirs_under_way_.erase(result.index) > 0) {
+bool Following::observe(const SearchResult& result) {
+  const bool measured = result.kind == SearchResult::Kind::measured, theirs = theirs_under_way_.erase(result.index) > 0;
+  if (theirs) {
     unjudged_.push_back(result);
   } else {
     own_under_way_.erase(result.index);
@@ -317,6 +314,7 @@ void Following::observe(const SearchResult& result) {
   }
   if (!std::isinf(own_best_ms_)) judge();
   best_ms_ = std::min(best_ms_, own_best_ms_);
+  return theirs;
 }
 
 void Following::judge() {
@@ -416,16 +414,6 @@ std::optional<std::uint64_t> SourceProposals::next(std::span<const SearchResult>
   if (opening_ && following_.over()) opening_.reset();
   if (!opening_ || !following_.allows(opening_->support(results))) return std::nullopt;
   return opening_->next(results, under_way, known);
-}
-
-void SourceProposals::proposed(std::uint64_t index, bool by_sources) {
-  following_.proposed(index, by_sources);
-  if (by_sources) proposed_.insert(index);
-}
-
-void SourceProposals::observe(const SearchResult& result) {
-  following_.observe(result);
-  if (!proposed_.contains(result.index)) ++own_results_;
 }
 
 }  // namespace xtune::search

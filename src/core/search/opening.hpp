@@ -118,8 +118,8 @@ class Following {
   /// Whether no further proposal of the sources can be allowed.
   bool over() const;
   void proposed(std::uint64_t index, bool by_sources);
-  /// Receives each configuration's first result.
-  void observe(const SearchResult& result);
+  /// Receives each configuration's first result. Returns whether the sources proposed it.
+  bool observe(const SearchResult& result);
 
   /// The loss of the sources' proposals so far.
   double lost() const noexcept { return lost_; }
@@ -146,9 +146,9 @@ class SourceProposals {
   /// As Opening::next; nullopt also while the sources may not propose.
   std::optional<std::uint64_t> next(std::span<const SearchResult> results, std::span<const std::uint64_t> under_way,
                                     const std::function<bool(std::uint64_t)>& known);
-  void proposed(std::uint64_t index, bool by_sources);
+  void proposed(std::uint64_t index, bool by_sources) { following_.proposed(index, by_sources); }
   /// Receives each configuration's first result.
-  void observe(const SearchResult& result);
+  void observe(const SearchResult& result) { own_results_ += following_.observe(result) ? 0 : 1; }
   /// Number of results for proposals that did not come from the sources.
   std::uint64_t own_results() const noexcept { return own_results_; }
 
@@ -157,7 +157,6 @@ class SourceProposals {
   Guidance guidance_;
   std::optional<Opening> opening_;  ///< while the sources are followed
   Following following_;
-  std::unordered_set<std::uint64_t> proposed_;  ///< by the sources
   std::uint64_t own_results_ = 0;
 };
 
