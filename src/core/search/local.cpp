@@ -26,7 +26,6 @@ class Climb : public BudgetedSearch {
         queue_.pop_back();
         if (known(index)) continue;
         if (unknown_near(index) == index) return index;
-        doubtful_.push_back(index);
       }
       // The climb is over only when all results of its neighbours are known and none was better.
       const bool waiting = centre_ && std::any_of(outstanding().begin(), outstanding().end(),
@@ -59,7 +58,6 @@ class Climb : public BudgetedSearch {
   bool restart() {
     centre_.reset();
     around_.clear();
-    doubtful_.clear();
     const auto start = climbs_ % 2 == 0 ? best_unexpanded() : random_start();
     if (!start) return false;
     ++climbs_;
@@ -89,7 +87,7 @@ class Climb : public BudgetedSearch {
   std::unordered_map<std::uint64_t, double> times_;  // of configurations that ran
   std::deque<std::uint64_t> random_starts_;          // in the order of their results
   std::optional<std::uint64_t> centre_;
-  std::vector<std::uint64_t> queue_, doubtful_;  // neighbours of the centre, in random order
+  std::vector<std::uint64_t> queue_;  // neighbours of the centre, in random order
 };
 
 // Simulated annealing (Kirkpatrick, Gelatt and Vecchi, "Optimization by Simulated Annealing", 1983).

@@ -53,115 +53,121 @@ class Genetic : public BudgetedSearch {
   std::vector<SearchResult> population_;  // fastest first
 };
 
+// Members of a population take turns: a proposal is a trial of the member whose turn it is, and its result becomes the
+// member's best if it is faster. Asynchronous: the turn does not wait for the result of the last trial.
+template <class Member, std::size_t Size, std::size_t Least>
+class InTurns : public BudgetedSearch {
+ public:
+  using BudgetedSearch::BudgetedSearch;
+
+ protected:
+  /// A member that begins with a random configuration.
+  virtual Member begin(const SearchResult& result) const = 0;
+  /// What the member tries next, which need not be valid.
+  virtual Digits trial(Member& member) = 0;
+  /// Receives results that are of no member's trial, once the population is complete.
+  virtual void learn_other(const SearchResult&) {}
+
+  std::optional<std::uint64_t> next() final {
+    if (proposed() < std::min<std::uint64_t>(Size, evals() / 3) || members_.size() < Least) return fresh();
+    const std::size_t turn = turn_++ % members_.size();
+    const Digits wanted = trial(members_[turn]);
+    const auto found = unknown_near(walk_towards(space(), members_[turn].best.index, wanted, random()));
+    if (found) member_of_[*found] = turn;
+    return found;
+  }
+
+  void learn(const SearchResult& result) final {
+    const auto asked = member_of_.extract(result.index);
+    if (result.kind != SearchResult::Kind::measured) return;
+    if (!asked.empty())
+      improve(members_[asked.mapped()], result);
+    else if (members_.size() < Size)
+      members_.push_back(begin(result));
+    else
+      learn_other(result);
+  }
+
+  static void improve(Member& member, const SearchResult& result) {
+    if (result.time_ms < member.best.time_ms) member.best = result;
+  }
+
+  std::vector<Member> members_;
+
+ private:
+  std::unordered_map<std::uint64_t, std::size_t> member_of_;  // of outstanding trials
+  std::size_t turn_ = 0;
+};
+
 // Differential evolution on value indices (Storn and Price, "Differential Evolution", 1997).
 
-constexpr std::size_t slot_count = 16;
 constexpr double crossover = 0.7;
+
+struct Slot {
+  SearchResult best;
+};
 
 // best/1 of the published schemes, with a new random weight for each difference: value indices are coarse, and with one
 // weight all differences would round to the same few steps. A trial takes its slot if it is better than the one that
 // holds it by then.
-class DifferentialEvolution : public BudgetedSearch {
+class DifferentialEvolution : public InTurns<Slot, 16, 4> {
  public:
-  using BudgetedSearch::BudgetedSearch;
+  using InTurns::InTurns;
 
  protected:
-  std::optional<std::uint64_t> next() override {
-    if (proposed() < std::min<std::uint64_t>(slot_count, evals() / 3) || slots_.size() < 4) return fresh();
-    const std::size_t slot = turn_++ % slots_.size();
-    const std::size_t leader = random().below(2) == 0 ? best_slot() : random().below(slots_.size());
-    const Digits base = space().value_indices(slots_[leader].index);
-    const Digits plus = space().value_indices(slots_[random().below(slots_.size())].index);
-    const Digits minus = space().value_indices(slots_[random().below(slots_.size())].index);
-    Digits trial = space().value_indices(slots_[slot].index);
+  Slot begin(const SearchResult& result) const override { return {result}; }
+
+  Digits trial(Slot& slot) override {
+    const std::size_t leader = random().below(2) == 0 ? best_slot() : random().below(members_.size());
+    const Digits base = space().value_indices(members_[leader].best.index);
+    const Digits plus = space().value_indices(members_[random().below(members_.size())].best.index);
+    const Digits minus = space().value_indices(members_[random().below(members_.size())].best.index);
+    Digits tried = space().value_indices(slot.best.index);
     const double weight = 0.4 + 0.6 * random().uniform();
-    for (std::size_t i = 0; i < trial.size(); ++i) {
+    for (std::size_t i = 0; i < tried.size(); ++i) {
       if (random().uniform() >= crossover) continue;
       const double most = static_cast<double>(space().parameters()[i].values.size() - 1);
       const double wanted = base[i] + weight * (static_cast<double>(plus[i]) - static_cast<double>(minus[i]));
       // Rounded up or down at random, so that small differences count too.
-      trial[i] = static_cast<std::uint32_t>(std::clamp(std::floor(wanted + random().uniform()), 0.0, most));
+      tried[i] = static_cast<std::uint32_t>(std::clamp(std::floor(wanted + random().uniform()), 0.0, most));
     }
-    const auto found = unknown_near(walk_towards(space(), slots_[slot].index, trial, random()));
-    if (found) slot_of_[*found] = slot;
-    return found;
+    return tried;
   }
 
-  void learn(const SearchResult& result) override {
-    const auto trial = slot_of_.find(result.index);
-    if (result.kind == SearchResult::Kind::measured) {
-      if (trial == slot_of_.end() && slots_.size() < slot_count) {
-        slots_.push_back(result);
-      } else {
-        SearchResult& slot = slots_[trial == slot_of_.end() ? worst_slot() : trial->second];
-        if (result.time_ms < slot.time_ms) slot = result;
-      }
-    }
-    if (trial != slot_of_.end()) slot_of_.erase(trial);
+  void learn_other(const SearchResult& result) override {
+    improve(*std::max_element(members_.begin(), members_.end(), faster), result);
   }
 
  private:
-  static bool faster(const SearchResult& a, const SearchResult& b) { return a.time_ms < b.time_ms; }
+  static bool faster(const Slot& a, const Slot& b) { return a.best.time_ms < b.best.time_ms; }
   std::size_t best_slot() const {
-    return static_cast<std::size_t>(std::min_element(slots_.begin(), slots_.end(), faster) - slots_.begin());
+    return static_cast<std::size_t>(std::min_element(members_.begin(), members_.end(), faster) - members_.begin());
   }
-  std::size_t worst_slot() const {
-    return static_cast<std::size_t>(std::max_element(slots_.begin(), slots_.end(), faster) - slots_.begin());
-  }
-
-  std::vector<SearchResult> slots_;
-  std::unordered_map<std::uint64_t, std::size_t> slot_of_;  // of outstanding trials
-  std::size_t turn_ = 0;
 };
 
 // Particle swarm optimisation on value indices (Kennedy and Eberhart, "Particle Swarm Optimization", 1995).
 
-constexpr std::size_t swarm_size = 16;
 constexpr double inertia = 0.6, own_pull = 1.5, common_pull = 1.5;  // a constricted swarm (Clerc and Kennedy, 2002)
 
 struct Particle {
   std::vector<double> position, velocity;  // in value indices
-  std::uint64_t best_index = 0;
-  double best_time_ms = INFINITY;
+  SearchResult best;
 };
 
-// Asynchronous: a particle moves in its turn, whether or not its last place has been measured.
-class ParticleSwarm : public BudgetedSearch {
+class ParticleSwarm : public InTurns<Particle, 16, 1> {
  public:
-  using BudgetedSearch::BudgetedSearch;
+  using InTurns::InTurns;
 
  protected:
-  std::optional<std::uint64_t> next() override {
-    if (proposed() < std::min<std::uint64_t>(swarm_size, evals() / 3) || swarm_.empty()) return fresh();
-    const std::size_t turn = turn_++ % swarm_.size();
-    Particle& particle = swarm_[turn];
-    move(particle);
-    Digits wanted;
-    for (const double place : particle.position) wanted.push_back(static_cast<std::uint32_t>(std::lround(place)));
-    const auto found = unknown_near(walk_towards(space(), particle.best_index, wanted, random()));
-    if (found) particle_of_[*found] = turn;
-    return found;
+  Particle begin(const SearchResult& result) const override {
+    const Digits digits = space().value_indices(result.index);
+    return {{digits.begin(), digits.end()}, std::vector<double>(digits.size(), 0), result};
   }
 
-  void learn(const SearchResult& result) override {
-    const auto mover = particle_of_.find(result.index);
-    if (result.kind == SearchResult::Kind::measured) {
-      if (mover == particle_of_.end() && swarm_.size() < swarm_size) {
-        const Digits digits = space().value_indices(result.index);
-        swarm_.push_back(
-            {{digits.begin(), digits.end()}, std::vector<double>(digits.size(), 0), result.index, result.time_ms});
-      } else if (mover != particle_of_.end() && result.time_ms < swarm_[mover->second].best_time_ms) {
-        swarm_[mover->second].best_index = result.index;
-        swarm_[mover->second].best_time_ms = result.time_ms;
-      }
-    }
-    if (mover != particle_of_.end()) particle_of_.erase(mover);
-  }
-
- private:
-  void move(Particle& particle) {
-    const Digits own = space().value_indices(particle.best_index);
+  Digits trial(Particle& particle) override {
+    const Digits own = space().value_indices(particle.best.index);
     const Digits common = space().value_indices(results()[*best()].index);
+    Digits wanted;
     for (std::size_t i = 0; i < own.size(); ++i) {
       const double most = static_cast<double>(space().parameters()[i].values.size() - 1);
       double& place = particle.position[i];
@@ -170,12 +176,10 @@ class ParticleSwarm : public BudgetedSearch {
               common_pull * random().uniform() * (common[i] - place);
       speed = std::clamp(speed, -most / 2, most / 2);
       place = std::clamp(place + speed, 0.0, most);
+      wanted.push_back(static_cast<std::uint32_t>(std::lround(place)));
     }
+    return wanted;
   }
-
-  std::vector<Particle> swarm_;
-  std::unordered_map<std::uint64_t, std::size_t> particle_of_;  // of outstanding places
-  std::size_t turn_ = 0;
 };
 
 }  // namespace
