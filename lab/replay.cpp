@@ -21,9 +21,7 @@ std::string names_text(const std::vector<space::Parameter>& parameters) {
 }
 
 std::string problem_text(const Bindings& problem) {
-  std::string text;
-  for (const auto& [name, value] : problem) text += (text.empty() ? "" : " ") + name + "=" + to_text(value);
-  return text.empty() ? "no problem sizes" : text;
+  return problem.empty() ? "no problem sizes" : space::bindings_text(problem);
 }
 
 std::string digest_of(const Recording& recording) {

@@ -4,15 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <exception>
 #include <limits>
 #include <stdexcept>
-#include <thread>
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
+#include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::lab {
@@ -50,19 +49,14 @@ void check(const std::vector<Recording>& recordings, const ScoreOptions& options
 /// Calls task(0) .. task(count - 1) on this many threads; rethrows the exception of the lowest number.
 template <class Task>
 void spread(std::size_t count, std::size_t threads, const Task& task) {
-  std::atomic<std::size_t> next{0};
   std::vector<std::exception_ptr> failures(count);
-  const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) try {
-        task(i);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-  };
-  std::vector<std::thread> workers;
-  for (std::size_t i = 1; i < std::min(threads, count); ++i) workers.emplace_back(work);
-  work();
-  for (std::thread& worker : workers) worker.join();
+  system::for_each_index(count, static_cast<unsigned>(std::max<std::size_t>(threads, 1)), [&](std::size_t i) {
+    try {
+      task(i);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  });
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
 }
