@@ -23,13 +23,13 @@ std::int64_t as_signed(std::uint64_t address) {
 }  // namespace
 
 std::byte* global_place(Wave& wave, std::uint64_t address, std::size_t bytes, int lane, Use use) {
-  std::byte* const place = wave.group->memory->find(address, bytes);
+  std::byte* const place = wave.group->state->memory.find(address, bytes);
   if (place == nullptr)
     wave.fault(FaultKind::global_bounds,
                fmt::format("{} {} bytes at {:#x}, which is in no allocation{}", use == Use::read ? "reads" : "writes",
-                           bytes, address, reason_for(*wave.group->memory, address, bytes)),
+                           bytes, address, reason_for(wave.group->state->memory, address, bytes)),
                lane);
-  Report& report = *wave.group->report;
+  Report& report = wave.group->state->report;
   if (use != Use::write) report.global_bytes_read += bytes;
   if (use != Use::read) report.global_bytes_written += bytes;
   return place;
@@ -54,8 +54,8 @@ std::byte* lds_place(Wave& wave, std::uint64_t address, std::size_t bytes, int l
   } else if (mistake) {
     wave.fault(mistake->kind, mistake->words, mistake->lane);
   }
-  if (use != Use::write) group.report->lds_bytes_read += bytes;
-  if (use != Use::read) group.report->lds_bytes_written += bytes;
+  if (use != Use::write) group.state->report.lds_bytes_read += bytes;
+  if (use != Use::read) group.state->report.lds_bytes_written += bytes;
   return group.lds.data() + address;
 }
 

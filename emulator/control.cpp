@@ -35,18 +35,18 @@ void branch(Wave& wave, const Instruction& in) {
 
 /// The address of the instruction after this one.
 std::uint64_t address_after(const Wave& wave) {
-  const auto& code = wave.group->code->instruction;
+  const auto& code = wave.group->state->code->instruction;
   return wave.next < code.size() ? code[wave.next].address : 0;
 }
 
 void s_getpc(Wave& wave, const Instruction& in) { write_scalar(wave, in.operand[0], address_after(wave)); }
 void s_setpc(Wave& wave, const Instruction& in) {
-  jump(wave, wave.group->code->at(scalar_source<std::uint64_t>(wave, in.operand[0])));
+  jump(wave, wave.group->state->code->at(scalar_source<std::uint64_t>(wave, in.operand[0])));
 }
 void s_swappc(Wave& wave, const Instruction& in) {
   const auto target = scalar_source<std::uint64_t>(wave, in.operand[1]);
   write_scalar(wave, in.operand[0], address_after(wave));
-  jump(wave, wave.group->code->at(target));
+  jump(wave, wave.group->state->code->at(target));
 }
 
 void s_wait(Wave& wave, const Instruction& in) {
@@ -81,7 +81,7 @@ void s_barrier_wait(Wave& wave, const Instruction& in) {
 
 /// Waves sleep while they wait for the host.
 void s_sleep(Wave& wave, const Instruction&) {
-  HostCalls* const calls = wave.group->host_calls;
+  HostCalls* const calls = wave.group->state->host_calls;
   const std::uint32_t unknown = calls ? calls->serve() : 0;
   if (unknown != 0)
     wave.fault(FaultKind::unsupported,
@@ -93,7 +93,7 @@ void s_sleep(Wave& wave, const Instruction&) {
 void s_trap(Wave& wave, const Instruction& in) {
   constexpr int abort = 2, debugger = 3;
   if (in.operand[0].integer == abort) {
-    const HostCalls* const calls = wave.group->host_calls;
+    const HostCalls* const calls = wave.group->state->host_calls;
     if (calls && !calls->error_line().empty())
       wave.fault(FaultKind::trap, "fails an assertion: " + calls->error_line(), std::countr_zero(wave.exec()));
     wave.fault(FaultKind::trap, "traps: __builtin_trap, abort or an assertion");

@@ -30,8 +30,8 @@ void count_clocks(const Wave& wave, const Operand& from, int offset, int words) 
       }
     }
     const std::uint64_t clocks = *std::max_element(count.begin(), count.end());
-    wave.group->report->lds_clocks += clocks;
-    wave.group->report->lds_conflicts += clocks > 1 ? clocks - 1 : 0;
+    wave.group->state->report.lds_clocks += clocks;
+    wave.group->state->report.lds_conflicts += clocks > 1 ? clocks - 1 : 0;
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <vector>
 
 #include "base/text.hpp"
 #include "emulator/parse.hpp"
@@ -103,34 +104,27 @@ std::optional<Operand> parse_constant(std::string_view text) {
   return operand;
 }
 
-/// "gpr_idx(SRC0,DST)" as S_SET_GPR_IDX_ON encodes it: a bit for each operand.
+/// "SRC0,DST" in gpr_idx() as S_SET_GPR_IDX_ON encodes it: a bit for each operand.
 std::optional<Operand> parse_index_uses(std::string_view text) {
   constexpr std::string_view names[] = {"SRC0", "SRC1", "SRC2", "DST"};
   Operand operand;
   operand.kind = OperandKind::integer;
-  text = text.substr(8, text.size() - 9);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const auto found = std::find(std::begin(names), std::end(names), base::trimmed(text.substr(0, end)));
+  for (const std::string& part : base::split(text, ',')) {
+    const auto* const found = std::find(std::begin(names), std::end(names), base::trimmed(part));
     if (found == std::end(names)) return std::nullopt;
     operand.integer |= std::int64_t{1} << (found - std::begin(names));
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return operand;
 }
 
-/// As S_GETREG encodes it: the number, the first bit and the number of bits.
+/// "HW_REG_MODE, 0, 4" in hwreg() as S_GETREG encodes it: the number, the first bit and the number of bits.
 std::optional<Operand> parse_hardware_register(std::string_view text) {
-  text = text.substr(6, text.size() - 7);
   std::array<std::int64_t, 3> field{-1, 0, 32};
-  for (std::size_t i = 0; i < field.size() && !text.empty(); ++i) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view part = base::trimmed(text.substr(0, end));
-    if (const auto number = parse_number(part)) field[i] = *number;
-    for (const HardwareRegister& one : hardware_registers)
-      if (i == 0 && part == one.name) field[0] = one.number;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  const std::vector<std::string> parts = base::split(text, ',');
+  for (std::size_t i = 0; i < std::min(field.size(), parts.size()); ++i)
+    if (const auto number = parse_number(base::trimmed(parts[i]))) field[i] = *number;
+  for (const HardwareRegister& one : hardware_registers)
+    if (base::trimmed(parts[0]) == one.name) field[0] = one.number;
   if (field[0] < 0) return std::nullopt;
   Operand operand;
   operand.kind = OperandKind::integer;
@@ -160,29 +154,19 @@ std::optional<Operand> parse_special(std::string_view text) {
 }  // namespace
 
 std::optional<Operand> parse_operand(std::string_view text, int wave_size) {
-  bool negative = false, absolute = false, sign_extended = false;
-  if (text.size() > 1 && text[0] == '-' && !(text[1] >= '0' && text[1] <= '9')) {
-    negative = true;
-    text.remove_prefix(1);
-  }
-  if (text.starts_with("neg(") && text.ends_with(')')) {
-    negative = true;
-    text = text.substr(4, text.size() - 5);
-  }
-  if (text.starts_with('|') && text.ends_with('|') && text.size() > 2) {
-    absolute = true;
-    text = text.substr(1, text.size() - 2);
-  }
-  if (text.starts_with("abs(") && text.ends_with(')')) {
-    absolute = true;
-    text = text.substr(4, text.size() - 5);
-  }
-  if (text.starts_with("sext(") && text.ends_with(')')) {
-    sign_extended = true;
-    text = text.substr(5, text.size() - 6);
-  }
-  if (text.starts_with("gpr_idx(") && text.ends_with(')')) return parse_index_uses(text);
-  if (text.starts_with("hwreg(") && text.ends_with(')')) return parse_hardware_register(text);
+  bool negative = text.size() > 1 && text[0] == '-' && !(text[1] >= '0' && text[1] <= '9');
+  if (negative) text.remove_prefix(1);
+  // Whether the text is in these brackets, which are removed.
+  const auto within = [&](std::string_view begin, char end) {
+    if (!text.starts_with(begin) || !text.ends_with(end) || text.size() < begin.size() + 2) return false;
+    text = text.substr(begin.size(), text.size() - begin.size() - 1);
+    return true;
+  };
+  if (within("neg(", ')')) negative = true;
+  const bool absolute = within("|", '|') || within("abs(", ')');
+  const bool sign_extended = within("sext(", ')');
+  if (within("gpr_idx(", ')')) return parse_index_uses(text);
+  if (within("hwreg(", ')')) return parse_hardware_register(text);
   std::optional<Operand> operand = parse_special(text);
   if (!operand) operand = parse_register(text);
   if (!operand) operand = parse_constant(text);

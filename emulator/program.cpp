@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "emulator/decode.hpp"
-#include "emulator/workgroup.hpp"
+#include "emulator/wave.hpp"
 
 namespace xtune::emulator {
 namespace {

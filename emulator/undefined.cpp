@@ -34,7 +34,7 @@ std::uint32_t scalar_substitute(int execution, std::size_t number) {
 [[noreturn]] void fault_of(const Wave& wave, std::uint32_t read, const std::string& use) {
   throw Fault(FaultKind::uninitialised_lds,
               fmt::format("{}; it reaches {} of {}", wave.group->unwritten_reads.at(read - 1).words, use,
-                          wave.group->code->place(*wave.current)));
+                          wave.group->state->code->place(*wave.current)));
 }
 
 bool is_move(const Instruction& in) {
@@ -245,7 +245,7 @@ void read_undefined(Wave& wave, const LdsAccess& access, const std::string& word
     if (known == reads.end()) {
       known =
           reads.insert(reads.end(), {wave.current, fmt::format("{}, lane {}: {}", wave.place(), access.lane, words)});
-      group.report->unwritten_reads.emplace(wave.current->address - group.code->base, known->words);
+      group.state->report.unwritten_reads.emplace(wave.current->address - group.state->code->base, known->words);
     }
     group.history.set_undefined(access.address, access.bytes, static_cast<std::uint16_t>(known - reads.begin() + 1),
                                 true);

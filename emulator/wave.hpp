@@ -14,8 +14,7 @@
 #include "emulator/host_calls.hpp"
 #include "emulator/instruction.hpp"
 #include "emulator/lds_history.hpp"
-#include "emulator/memory.hpp"
-#include "emulator/report.hpp"
+#include "emulator/program.hpp"
 #include "emulator/source_lines.hpp"
 #include "emulator/undefined.hpp"
 
@@ -143,23 +142,37 @@ struct Code {
   std::string place(const Instruction& in) const;
 };
 
-/// The clock that kernels can read: instructions of the launch so far.
-std::uint64_t clock_of(const Wave& wave);
+/// What all workgroups of a launch share.
+struct LaunchState {
+  const Launch* launch = nullptr;
+  const KernelDescriptor* kernel = nullptr;
+  const Code* code = nullptr;
+  Generation generation = Generation::cdna2;
+  Memory memory;
+  Report report;
+  std::uint64_t arguments = 0, packet = 0;  ///< addresses of the arguments and the dispatch packet
+  std::int32_t entry = 0;                   ///< number of the first instruction
+  HostCalls* host_calls = nullptr;          ///< of a kernel that may call the host
+};
 
 struct Workgroup {
-  const Code* code = nullptr;
-  const std::string* kernel = nullptr;
-  Memory* memory = nullptr;
-  Report* report = nullptr;
+  LaunchState* state = nullptr;
   std::array<std::uint32_t, 3> block{};
   std::vector<std::byte> lds;
   LdsHistory history;
   std::vector<Wave> wave;
   std::vector<UnwrittenRead> unwritten_reads;  ///< undefined values have their numbers, from 1 on
-  HostCalls* host_calls = nullptr;             ///< of a kernel that may call the host
 };
 
-inline std::uint64_t clock_of(const Wave& wave) { return wave.group->report->instructions; }
+/// The clock that kernels can read: instructions of the launch so far.
+inline std::uint64_t clock_of(const Wave& wave) { return wave.group->state->report.instructions; }
+
+/// The workgroup before its first instruction: registers as the launcher of the hardware sets them.
+void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Workgroup& group);
+
+/// Runs the waves one after the other, each until a barrier or its end, but at most for a fixed number of instructions,
+/// so that waves and workgroups that wait for others do not hang. True: the workgroup has ended.
+bool advance_workgroup(LaunchState& state, Workgroup& group);
 
 /// Notes an access whose result the registers of the operand get.
 void start_load(Wave& wave, Counter counter, const Operand& to);

@@ -1,9 +1,10 @@
-#include "emulator/workgroup.hpp"
-
+// A workgroup from its first instruction to its end.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "emulator/wave.hpp"
 
 namespace xtune::emulator {
 namespace {
@@ -166,18 +167,14 @@ std::string Code::place(const Instruction& in) const {
 }
 
 std::string Wave::place() const {
-  return fmt::format("kernel '{}', {}, workgroup {}, wave {}", *group->kernel, group->code->place(*current),
-                     fmt::join(group->block, ","), number);
+  return fmt::format("kernel '{}', {}, workgroup {}, wave {}", group->state->launch->kernel,
+                     group->state->code->place(*current), fmt::join(group->block, ","), number);
 }
 
 void start_workgroup(LaunchState& state, std::array<std::uint32_t, 3> block, Workgroup& group) {
   const Launch& launch = *state.launch;
-  group.code = state.code;
-  group.kernel = &launch.kernel;
-  group.memory = &state.memory;
-  group.report = &state.report;
+  group.state = &state;
   group.block = block;
-  group.host_calls = state.host_calls;
   group.lds.assign(state.kernel->lds_bytes + launch.dynamic_lds, std::byte{0xbd});
   const int lanes = state.kernel->wave_size();
   const std::uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];

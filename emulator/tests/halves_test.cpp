@@ -106,10 +106,12 @@ TEST_CASE("An instruction computes the same in both halves") {
 
 TEST_CASE("A load to one half of a register is waited for before the other half is used") {
   Halves halves;
-  const std::string name = "kernel";
+  const Launch launch;
   const Code code;
-  halves.group.kernel = &name;
-  halves.group.code = &code;
+  LaunchState state;
+  state.launch = &launch;
+  state.code = &code;
+  halves.group.state = &state;
   const auto fault_of = [&](const std::string& text) {
     const Instruction in = parse_instruction(text, 32);
     halves.wave.current = &in;
