@@ -8,7 +8,7 @@
 #include "cli/cases.hpp"
 #include "core/build/cache.hpp"
 #include "core/build/device_unit.hpp"
-#include "core/build/source_cursor.hpp"
+#include "core/build/tokens.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/model/work.hpp"
 #include "core/resolve/unit_source.hpp"

@@ -20,8 +20,8 @@
 #include "core/build/keys.hpp"
 #include "core/build/named_files.hpp"
 #include "core/build/portable_headers.hpp"
-#include "core/build/source_cursor.hpp"
 #include "core/build/system_headers.hpp"
+#include "core/build/tokens.hpp"
 #include "system/descriptor.hpp"
 #include "xtune/error.hpp"
 
@@ -86,13 +86,13 @@ class MacroDefinitions {
 
  private:
   static bool has_word(std::string_view text, std::string_view word) {
-    const auto is_end = [&](std::size_t at) { return at >= text.size() || !SourceCursor::is_word(text[at]); };
+    const auto is_end = [&](std::size_t at) { return at >= text.size() || !is_word_character(text[at]); };
     for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
       if ((at == 0 || is_end(at - 1)) && is_end(at + word.size())) return true;
     return false;
   }
   static std::size_t end_of_word(std::string_view text) {
-    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), SourceCursor::is_word) - text.begin());
+    return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_word_character) - text.begin());
   }
 
   void add(std::string_view given, Names& found) const {

@@ -1,12 +1,26 @@
 // A source as tokens and preprocessor directives.
 #pragma once
 
+#include <cctype>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace xtune::build {
+
+/// Compilers ignore the mark at the start of a file.
+inline std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
+/// Compilers take "$" and letters beyond ASCII in names.
+inline bool is_word_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || static_cast<unsigned char>(c) >= 0x80;
+}
+inline bool is_blank_character(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
 
 struct Token {
   enum class Kind { word, number, literal, mark };
@@ -39,6 +53,9 @@ struct TokenizedSource {
 /// Comments and what stands behind #if 0 are omitted. "::", "->", and comparisons and assignments of two characters are
 /// one token each; ">>" is two, as templates end with it. Any bytes are accepted.
 TokenizedSource tokenize(std::string_view source);
+/// The same one after the other, with what stands behind #if 0.
+void read_tokens(std::string_view source, const std::function<void(Token&&)>& use_token,
+                 const std::function<void(Directive&&)>& use_directive);
 /// Of a directive's text.
 Tokens tokens_of(std::string_view text);
 

@@ -4,7 +4,7 @@
 
 #include "core/build/device_unit.hpp"
 #include "core/build/include_scan.hpp"
-#include "core/build/source_cursor.hpp"
+#include "core/build/tokens.hpp"
 #include "core/init/signature.hpp"
 #include "core/space/value.hpp"
 
