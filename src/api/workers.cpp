@@ -84,7 +84,7 @@ class WorkerToolchain final : public build::Toolchain {
     const std::optional<build::FilesRead> read = read_by(request, *answer);
     if (answer->outcome != Outcome::ok) {
       build::CandidateFailure failure(answer->outcome, answer->message);
-      if (read) failure.files_read = std::make_shared<const build::FilesRead>(*read);
+      failure.files_read = read;
       throw failure;
     }
     std::optional<build::Artifact> artifact = build::ArtifactCache(cache.path()).find(answer->artifact.key);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <vector>
 
 #include "base/hash.hpp"
 #include "xtune/error.hpp"
@@ -62,6 +61,15 @@ void write_unread_headers(const std::filesystem::path& directory, const build::U
           "stdexcept", "string",    "string_view", "unordered_map", "unordered_set", "vector"})
       if (!headers.unusable.contains(name))
         write_header(directory / "unusable" / name, types_or(std::string("#include_next <") + name + ">"));
+}
+
+std::vector<std::string> write_headers(const std::filesystem::path& directory,
+                                       std::initializer_list<build::HeaderSet> standins,
+                                       const build::UnreadHeaders::Names& unread, const std::string& missing_option) {
+  write_portable_headers(directory / "portable", standins);
+  write_unread_headers(directory, unread);
+  return {"-I" + (directory / "unusable").string(), "-I" + (directory / "portable").string(), missing_option,
+          (directory / "missing").string()};
 }
 
 std::string digest_of(std::initializer_list<build::HeaderSet> standins) {

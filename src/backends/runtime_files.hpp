@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/build/compile_hint.hpp"
 #include "core/build/portable_headers.hpp"
@@ -25,6 +26,12 @@ void write_portable_headers(const std::filesystem::path& directory,
                             std::initializer_list<build::HeaderSet> standins = {});
 /// Writes the headers that a compiler cannot read to directory/missing and directory/unusable: empty, or as stand-ins.
 void write_unread_headers(const std::filesystem::path& directory, const build::UnreadHeaders::Names& headers);
+/// Both, in directories below this one. Returns the options by which a compiler searches them; missing_option: for the
+/// headers that are read as empty, which come after all others.
+std::vector<std::string> write_headers(const std::filesystem::path& directory,
+                                       std::initializer_list<build::HeaderSet> standins,
+                                       const build::UnreadHeaders::Names& unread,
+                                       const std::string& missing_option = "-idirafter");
 /// 12 hex digits that change with the stand-ins of these sets.
 std::string digest_of(std::initializer_list<build::HeaderSet> standins);
 /// 12 hex digits that change with the contents of a file.

@@ -10,6 +10,10 @@
 
 namespace xtune::compiler {
 
+/// Of a command.
+using Words = std::vector<std::string>;
+inline void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+
 /// Throws CandidateFailure(compile_failed) for an entry that is neither a function's name nor a template-id, and for
 /// such a variable.
 void check_names(const build::CompileRequest& request);

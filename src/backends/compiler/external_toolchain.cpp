@@ -66,24 +66,11 @@ std::vector<std::string> listing_options() {
           "-sys-header-deps", "-Xclang",          "-MT",     "-Xclang", "image"};
 }
 
-build::Artifact with_files_read(const std::optional<build::FilesRead>& read,
-                                const std::function<build::Artifact()>& compile) {
-  try {
-    build::Artifact artifact = compile();
-    artifact.files_read = read;
-    return artifact;
-  } catch (build::CandidateFailure& failure) {
-    if (read) failure.files_read = std::make_shared<const build::FilesRead>(*read);
-    throw;
-  }
-}
-
 ExternalToolchain::ExternalToolchain(build::KernelCompiler kind, Identity identity, std::string driver,
                                      std::vector<std::string> language)
-    : kind_(kind),
+    : HintedToolchain(kind, build::shared_header_folders()),
       identity_(std::move(identity)),
       driver_(std::move(driver)),
-      unread_(build::shared_header_folders()),
       parts_(driver_, std::move(language)) {
   refresh();
 }
@@ -106,11 +93,6 @@ build::ToolFiles ExternalToolchain::parts() {
   build::ToolFiles all = parts_.files();
   all.files.add(files_.files);
   return all;
-}
-
-build::Artifact ExternalToolchain::compile(const build::CompileRequest& request) {
-  return build::with_compile_hint(
-      kind_, request, [&](const build::CompileRequest& each) { return compile_kernel(each); }, unread_);
 }
 
 std::optional<build::FilesRead> ExternalToolchain::files_read(const build::CompileRequest& request,

@@ -39,15 +39,23 @@ void require_named(const system::CommandResult& result, const build::CompileRequ
 std::vector<std::string> listing_options();
 
 /// compile(), whose artifact or failure gets the list.
-build::Artifact with_files_read(const std::optional<build::FilesRead>& read,
-                                const std::function<build::Artifact()>& compile);
+template <class Compile>
+build::Artifact with_files_read(const std::optional<build::FilesRead>& read, const Compile& compile) {
+  try {
+    build::Artifact artifact = compile();
+    artifact.files_read = read;
+    return artifact;
+  } catch (build::CandidateFailure& failure) {
+    failure.files_read = read;
+    throw;
+  }
+}
 
-class ExternalToolchain : public build::Toolchain {
+class ExternalToolchain : public build::HintedToolchain {
  public:
   std::string fingerprint() override;
   build::ToolFiles parts() override;
   bool lists_files() override { return true; }
-  build::Artifact compile(const build::CompileRequest& request) override;
 
  protected:
   struct Identity {
@@ -59,24 +67,17 @@ class ExternalToolchain : public build::Toolchain {
   ExternalToolchain(build::KernelCompiler kind, Identity identity, std::string driver,
                     std::vector<std::string> language);
 
-  virtual build::Artifact compile_kernel(const build::CompileRequest& request) = 0;
-
   /// The user's files in the list `work`/read, and where the compiler would have read others. Unset: it has written no
   /// list. flags: the options that its driver understands; folders: those of files that the identity describes.
   std::optional<build::FilesRead> files_read(const build::CompileRequest& request,
                                              const std::vector<std::string>& flags, const std::filesystem::path& work,
                                              OwnFiles own);
-  build::UnreadHeaders::Names unread(const build::CompileRequest& request) const {
-    return unread_.of(request.source_name);
-  }
 
  private:
   void refresh();  ///< needs the mutex, except in the constructor
 
-  const build::KernelCompiler kind_;
   const Identity identity_;
   const std::string driver_;
-  build::UnreadHeaders unread_;
   std::mutex mutex_;  ///< guards the members below
   CompilerParts parts_;
   build::ToolFiles files_;

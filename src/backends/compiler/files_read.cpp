@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/identity.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
@@ -25,8 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
-
-void append(Names& to, const Names& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 std::string canonical(const fs::path& path) {
   std::error_code failed;

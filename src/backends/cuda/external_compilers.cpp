@@ -31,9 +31,7 @@ namespace xtune::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
-void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+using compiler::append, compiler::Words;
 
 /// What was found of a compiler.
 struct External {
@@ -147,16 +145,14 @@ class ExternalCudaToolchain final : public compiler::ExternalToolchain {
     require_arch(request.arch, compiler_.archs, device::compiler_name(fingerprint()));
     compiler::check_names(request);
     const system::TemporaryDirectory work;
-    backend::write_portable_headers(work.path() / "portable");
     build::UnreadHeaders::Names headers = unread(request);
     headers.missing.insert(compiler_.empty.begin(), compiler_.empty.end());
-    backend::write_unread_headers(work.path(), headers);
     Words options = request.options, for_ptxas;
     if (!compiler_.is_nvcc) std::tie(options, for_ptxas) = for_clang(request.options);
     Words command = words_of(compiler_, compiler_.is_nvcc ? request.arch : real_arch(request.arch));
     for (const std::string& folder : request.include_dirs) command.push_back("-I" + folder);
     append(command, options);
-    for (const char* own : {"unusable", "portable", "missing"}) command.push_back("-I" + (work.path() / own).string());
+    append(command, backend::write_headers(work.path(), {}, headers, "-I"));
     append(command, compiler_.is_nvcc ? Words{"-x", "cu", "-ptx", "-MD", "-MF", "read"} : Words{"-S"});
     if (!compiler_.is_nvcc) append(command, compiler::listing_options());
     append(command, {"-o", "kernel.ptx", "kernel.cu"});

@@ -191,10 +191,12 @@ constexpr const char* system_headers = "/usr/include";
 
 constexpr std::initializer_list<build::HeaderSet> nvrtc_standins{build::HeaderSet::library, build::HeaderSet::types};
 
-class NvrtcToolchain final : public build::Toolchain {
+class NvrtcToolchain final : public build::HintedToolchain {
  public:
   NvrtcToolchain(const Nvrtc& nvrtc, Dialect dialect)
-      : dialect_(std::move(dialect)), unread_(dialect_.include_dirs), precompiled_(release(nvrtc) >= std::pair(12, 8)) {
+      : HintedToolchain(build::KernelCompiler::nvrtc, dialect.include_dirs),
+        dialect_(std::move(dialect)),
+        precompiled_(release(nvrtc) >= std::pair(12, 8)) {
     int count = 0;
     const auto [major, minor] = release(nvrtc);
     version_ = fmt::format("{}.{}", major, minor);
@@ -217,14 +219,8 @@ class NvrtcToolchain final : public build::Toolchain {
   build::ToolFiles parts() override { return parts_; }
   std::string default_arch() override { return "sm_90"; }
 
-  build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(
-        build::KernelCompiler::nvrtc, request, [&](const build::CompileRequest& each) { return compile_kernel(each); },
-        unread_);
-  }
-
  private:
-  build::Artifact compile_kernel(const build::CompileRequest& request) {
+  build::Artifact compile_kernel(const build::CompileRequest& request) override {
     require_arch(request.arch, supported_, dialect_.name + " " + version_);
     build::Artifact artifact;
     artifact.arch = request.arch;
@@ -239,8 +235,7 @@ class NvrtcToolchain final : public build::Toolchain {
       artifact.files_read = absent_headers(request);
     } catch (build::CandidateFailure& failure) {
       explain(failure, request);
-      if (const auto absent = absent_headers(request))
-        failure.files_read = std::make_shared<const build::FilesRead>(*absent);
+      failure.files_read = absent_headers(request);
       throw;
     }
     set_kernels(artifact, symbols);
@@ -250,7 +245,7 @@ class NvrtcToolchain final : public build::Toolchain {
   /// Where the toolkit may get headers that are read as empty now. Unset: the key is not to depend on it.
   std::optional<build::FilesRead> absent_headers(const build::CompileRequest& request) const {
     build::FilesRead read;
-    for (const std::string& name : unread_.of(request.source_name).missing)
+    for (const std::string& name : unread(request).missing)
       for (const std::string& folder : dialect_.include_dirs) read.absent.push_back(folder + "/" + name);
     const bool reads_others = request.files && !request.files->unknown.empty();
     return read.absent.empty() || reads_others ? std::nullopt : std::optional(std::move(read));
@@ -346,9 +341,9 @@ class NvrtcToolchain final : public build::Toolchain {
     if (has_cache_) options.emplace_back("--no-cache");
     for (const std::string& define : dialect_.defines) options.push_back("-D" + define);
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
-    const auto unread = portable_.path() / "unread" / base::sha256(request.source_name).substr(0, 16);
-    backend::write_unread_headers(unread, unread_.of(request.source_name));
-    options.push_back("-I" + (unread / "unusable").string());
+    const auto replaced = portable_.path() / "unread" / base::sha256(request.source_name).substr(0, 16);
+    backend::write_unread_headers(replaced, unread(request));
+    options.push_back("-I" + (replaced / "unusable").string());
     for (const std::string& folder : dialect_.include_dirs)
       if (folder != system_headers) options.push_back("-I" + folder);
     const auto own = dialect_.map_options ? dialect_.map_options(request.options) : request.options;
@@ -356,12 +351,12 @@ class NvrtcToolchain final : public build::Toolchain {
     options.push_back("-I" + portable_.path().string());
     for (const std::string& folder : dialect_.include_dirs)
       if (folder == system_headers) options.push_back("-I" + folder);
-    options.push_back("-I" + (unread / "missing").string());
+    options.push_back("-I" + (replaced / "missing").string());
     return options;
   }
 
   /// ptxas -v does not report the reason when it refuses too much static shared memory; the numbers are in its log.
-  static void explain(const build::CandidateFailure& failure, const build::CompileRequest& request) {
+  static void explain(build::CandidateFailure& failure, const build::CompileRequest& request) {
     if (failure.outcome() != Outcome::compile_failed || !gpu::first_error(failure.log()).empty()) return;
     constexpr std::int64_t static_limit = 48 * 1024;  // CUDA C++ Programming Guide: more needs dynamic shared memory
     const auto [used, symbol] = gpu::largest_static_shared(failure.log());
@@ -369,18 +364,13 @@ class NvrtcToolchain final : public build::Toolchain {
     // Symbols of C++ contain the name.
     const std::string name = request.entry.substr(0, request.entry.find('<'));
     const bool other = symbol.find(name.substr(name.rfind(':') + 1)) == std::string::npos;
-    throw build::CandidateFailure(
-        Outcome::compile_failed,
-        fmt::format(
-            "ptxas: {} bytes of static shared memory in the kernel '{}' exceed the {} that a kernel may declare; "
-            "use dynamic shared memory ([launch] shared){}",
-            used, symbol, static_limit,
-            other ? ", or leave that kernel out: all kernels of the source are compiled" : ""),
-        failure.log());
+    failure.set_message(fmt::format(
+        "ptxas: {} bytes of static shared memory in the kernel '{}' exceed the {} that a kernel may declare; "
+        "use dynamic shared memory ([launch] shared){}",
+        used, symbol, static_limit, other ? ", or leave that kernel out: all kernels of the source are compiled" : ""));
   }
 
   Dialect dialect_;
-  build::UnreadHeaders unread_;
   PrecompiledHeaders precompiled_;
   const system::TemporaryDirectory portable_;  // one for all compiles, as precompiled headers go by their options
   std::string version_, build_;
@@ -391,8 +381,6 @@ class NvrtcToolchain final : public build::Toolchain {
 };
 
 }  // namespace
-
-bool is_nvidia_arch(const std::string& arch) noexcept { return capability(arch) != 0; }
 
 bool is_virtual(const std::string& arch) noexcept { return arch.starts_with("compute_"); }
 

@@ -51,8 +51,6 @@ std::unique_ptr<build::Toolchain> make_nvcc_toolchain();
 /// reason for each.
 std::unique_ptr<build::Toolchain> make_clang_toolchain();
 
-/// "sm_90", "sm_90a", "sm_100f".
-bool is_nvidia_arch(const std::string& arch) noexcept;
 /// "compute_90a": no hardware, and what is made is PTX.
 bool is_virtual(const std::string& arch) noexcept;
 /// "sm_90a" for it; others as they are.

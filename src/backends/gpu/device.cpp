@@ -152,8 +152,9 @@ class LoadedStep {
                              step_.named("opting in to large dynamic shared memory").c_str());
     try {
       require_resident(api, session_->info(), function_, step_.launch);
-    } catch (const build::CandidateFailure& failure) {
-      throw build::CandidateFailure(failure.outcome(), step_.named(failure.what()));
+    } catch (build::CandidateFailure& failure) {
+      failure.set_message(step_.named(failure.what()));
+      throw;
     }
   }
 
@@ -233,14 +234,14 @@ class GpuProgram final : public measure::Program {
     session_->check(session_->api().synchronize_stream(session_->stream()), "running the kernel");
     launched_ = true;
     return {};
-  } catch (const build::CandidateFailure& failure) {
+  } catch (build::CandidateFailure& failure) {
     // The device reports a fault after all steps are queued, without the kernel that caused it.
     if (steps_.size() < 2 || failure.outcome() != Outcome::crashed || build::lack_of(failure) != build::Lack::none)
       throw;
     std::string names;
     for (const LoadedStep& step : steps_) names += (names.empty() ? "" : ", ") + step.step().name;
-    throw build::CandidateFailure(failure.outcome(), fmt::format("{} (in one of {})", failure.what(), names),
-                                  failure.log());
+    failure.set_message(fmt::format("{} (in one of {})", failure.what(), names));
+    throw;
   }
 
   std::unique_ptr<measure::Buffer> variable(std::size_t number) override {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/external_toolchain.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/hip_headers.hpp"
@@ -101,10 +102,14 @@ std::string why_no_clang() {
   }
 }
 
-class HiprtcToolchain final : public build::Toolchain {
+class HiprtcToolchain final : public build::HintedToolchain {
  public:
   explicit HiprtcToolchain(const Hiprtc& table)
-      : api_(compiler_api(table)), manager_(gpu::library_path(reinterpret_cast<const void*>(table.hiprtcVersion))) {
+      // As its clang names them; NVIDIA's headers may be in /usr/local/include.
+      : HintedToolchain(build::KernelCompiler::hiprtc,
+                        {"/usr/include", "/usr/local/include", "/usr/lib/gcc", "/../lib/gcc"}),
+        api_(compiler_api(table)),
+        manager_(gpu::library_path(reinterpret_cast<const void*>(table.hiprtcVersion))) {
     const auto* symbol = reinterpret_cast<const void*>(table.hiprtcVersion);
     // hiprtcVersion returns 9.0 in every release, so the version is taken from the file's name.
     std::string version = gpu::library_version(symbol);
@@ -120,25 +125,15 @@ class HiprtcToolchain final : public build::Toolchain {
   std::string default_arch() override { return default_amd_arch; }
   std::vector<std::string> archs() override { return manager_.archs; }
 
-  build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(
-        build::KernelCompiler::hiprtc, request, [&](const build::CompileRequest& each) { return compile_kernel(each); },
-        unread_);
-  }
-
  private:
-  build::Artifact compile_kernel(const build::CompileRequest& request) {
+  build::Artifact compile_kernel(const build::CompileRequest& request) override {
     require_arch(request.arch, manager_.archs, device::compiler_name(fingerprint_), why_no_clang);
     std::vector<std::string> options{"--offload-arch=" + request.arch};
     for (const std::string& folder : request.include_dirs) options.push_back("-I" + folder);
-    options.insert(options.end(), request.options.begin(), request.options.end());
+    compiler::append(options, request.options);
     const system::TemporaryDirectory work;
-    const std::filesystem::path portable = work.path() / "portable";
-    backend::write_portable_headers(portable, standins);
-    backend::write_unread_headers(work.path(), unread_.of(request.source_name));
-    for (const char* folder : {"portable", "unusable"}) options.push_back("-I" + (work.path() / folder).string());
-    options.insert(options.end(), {"-idirafter", (work.path() / "missing").string()});
-    options.insert(options.end(), {"-include", (portable / "xtune_hip.h").string()});
+    compiler::append(options, backend::write_headers(work.path(), standins, unread(request)));
+    compiler::append(options, {"-include", (work.path() / "portable/xtune_hip.h").string()});
     const std::string list = (work.path() / "read").string();
     // hipRTC 7.2 preprocesses in a separate step: the next one would only list that step's output.
     for (const std::string& word : {std::string("-dependency-file"), list, std::string("-MT"), std::string("code"),
@@ -200,8 +195,6 @@ class HiprtcToolchain final : public build::Toolchain {
   }
 
   gpu::CompilerApi api_;
-  // As its clang names them; NVIDIA's headers may be in /usr/local/include.
-  build::UnreadHeaders unread_{{"/usr/include", "/usr/local/include", "/usr/lib/gcc", "/../lib/gcc"}};
   CodeObjectManager manager_;
   std::string fingerprint_;
   build::ToolFiles parts_;

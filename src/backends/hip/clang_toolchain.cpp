@@ -33,9 +33,8 @@ constexpr std::initializer_list<build::HeaderSet> clang_standins{build::HeaderSe
                                                                  build::HeaderSet::types};
 
 namespace fs = std::filesystem;
-using Arguments = std::vector<std::string>;
-
-void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
+using compiler::append;
+using Arguments = compiler::Words;
 
 /// "9402" of "gfx942": the last two digits are hexadecimal. 0 for another name.
 int isa_version(const std::string& arch) {
@@ -96,16 +95,15 @@ class ClangToolchain final : public compiler::ExternalToolchain {
     require_arch(request.arch, clang_.archs, device::compiler_name(identity));
     compiler::check_names(request);
     const system::TemporaryDirectory work;
-    backend::write_portable_headers(work.path() / "portable", clang_standins);
-    backend::write_unread_headers(work.path(), unread(request));
+    const Arguments own = backend::write_headers(work.path(), clang_standins, unread(request));
     const fs::path libraries = libraries_for(request.arch, work.path() / "libraries");
     const Arguments flags = flags_for(request, libraries);
     if (const auto header = precompiled(flags, request, identity)) try {
-        return compile_with({"-Xclang", "-include-pch", "-Xclang", header->string()}, flags, request, work.path());
+        return compile_with({"-Xclang", "-include-pch", "-Xclang", header->string()}, flags, own, request, work.path());
       } catch (const build::CandidateFailure&) {  // the plain headers decide
       }
     backend::write_scratch_file(work.path() / "hip.h", headers_text());
-    return compile_with({"-include", (work.path() / "hip.h").string()}, flags, request, work.path());
+    return compile_with({"-include", (work.path() / "hip.h").string()}, flags, own, request, work.path());
   }
 
   // The user's options come last: they may ask for another -O or -std.
@@ -147,15 +145,15 @@ class ClangToolchain final : public compiler::ExternalToolchain {
     });
   }
 
-  /// headers: the options that include HIP's headers.
-  build::Artifact compile_with(const Arguments& headers, const Arguments& flags, const build::CompileRequest& request,
-                               const fs::path& work) {
+  /// headers: the options that include HIP's headers; own: those by which xtune's are searched.
+  build::Artifact compile_with(const Arguments& headers, const Arguments& flags, const Arguments& own,
+                               const build::CompileRequest& request, const fs::path& work) {
     Arguments command{clang_.path};
     append(command, flags);
     append(command, headers);
     append(command, {"-include", (work / "portable" / "xtune_hip.h").string(), "--no-gpu-bundle-output",
-                     "-ffile-prefix-map=" + work.string() + "=.", "-I" + (work / "portable").string(),
-                     "-I" + (work / "unusable").string(), "-idirafter", (work / "missing").string()});
+                     "-ffile-prefix-map=" + work.string() + "=."});
+    append(command, own);
     append(command, compiler::listing_options());
     append(command, {"-o", "kernel.hsaco", "-"});
     const std::string source = source_text(request) + compiler::pointers_text(compiler::names_of(request));

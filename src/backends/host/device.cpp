@@ -160,9 +160,9 @@ class HostProgram final : public measure::Program {
   static void in_step(const device::Step& step, const Work& work) {
     try {
       work();
-    } catch (const build::CandidateFailure& failure) {
-      if (step.name.empty() || build::lack_of(failure) != build::Lack::none) throw;
-      throw build::CandidateFailure(failure.outcome(), step.named(failure.what()), failure.log());
+    } catch (build::CandidateFailure& failure) {
+      if (build::lack_of(failure) == build::Lack::none) failure.set_message(step.named(failure.what()));
+      throw;
     }
   }
 

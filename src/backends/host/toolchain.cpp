@@ -75,9 +75,8 @@ std::string runtime_digest() {
   return backend::digest_of(files) + backend::digest_of(host_standins);
 }
 
-using Arguments = std::vector<std::string>;
-
-void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
+using compiler::append;
+using Arguments = compiler::Words;
 
 /// Whether inline assembly may have an .incbin or .include, possibly spread over several literals.
 bool names_files_in_assembly(const std::string& text) {
@@ -188,9 +187,10 @@ void require_names(const build::CompileRequest& request, const system::CommandRe
                                   preprocessed.stderr_text + message + "\n");
 }
 
-class HostToolchain final : public build::Toolchain {
+class HostToolchain final : public build::HintedToolchain {
  public:
-  HostToolchain() : path_(cpu::find_compiler()) {}
+  HostToolchain()
+      : HintedToolchain(build::KernelCompiler::host, build::shared_header_folders()), path_(cpu::find_compiler()) {}
 
   std::string fingerprint() override {
     const compiler::Compiler c = compiler();
@@ -207,29 +207,19 @@ class HostToolchain final : public build::Toolchain {
   bool lists_files() override { return true; }
   std::string default_arch() override { return cpu::own_arch(); }
 
-  build::Artifact compile(const build::CompileRequest& request) override {
-    return build::with_compile_hint(
-        build::KernelCompiler::host, request, [&](const build::CompileRequest& each) { return compile_kernel(each); },
-        unread_);
-  }
-
  private:
-  build::Artifact compile_kernel(const build::CompileRequest& request) {
+  build::Artifact compile_kernel(const build::CompileRequest& request) override {
     const compiler::Compiler c = compiler();
     Arguments flags = base_flags(request, c);
     compiler::check_names(request);
     system::TemporaryDirectory work;
     write_runtime_files(work.path());
-    backend::write_portable_headers(work.path() / "portable", host_standins);
-    backend::write_unread_headers(work.path(), unread_.of(request.source_name));
 
     Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", "xtune_host.h"};
     preprocess.push_back("-I" + work.path().string());
     append(preprocess, compiler::include_flags(request));
     append(preprocess, flags);
-    preprocess.push_back("-I" + (work.path() / "unusable").string());
-    preprocess.push_back("-I" + (work.path() / "portable").string());  // behind the user's
-    append(preprocess, {"-idirafter", (work.path() / "missing").string()});
+    append(preprocess, backend::write_headers(work.path(), host_standins, unread(request)));  // behind the user's
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions come after the runtime headers: a parameter named T must not affect those.
     const system::CommandResult text = compiler::run_compiler(preprocess, gpu::with_defines(request), work.path());
@@ -242,8 +232,7 @@ class HostToolchain final : public build::Toolchain {
       require_names(request, text);
       return compile_preprocessed(request, c, flags, text, work.path(), listed);
     } catch (build::CandidateFailure& failure) {
-      if (auto read = read_of(request, c, flags, listed))
-        failure.files_read = std::make_shared<const build::FilesRead>(*std::move(read));
+      failure.files_read = read_of(request, c, flags, listed);
       throw;
     }
   }
@@ -456,7 +445,6 @@ class HostToolchain final : public build::Toolchain {
 
   const std::string path_, runtime_ = runtime_digest();
   std::atomic<bool> linker_lists_files_ = true;
-  build::UnreadHeaders unread_{build::shared_header_folders()};
   std::mutex mutex_;  ///< guards the members below
   compiler::Compiler compiler_;
   std::vector<std::string> own_folders_;

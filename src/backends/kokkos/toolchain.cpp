@@ -24,9 +24,8 @@
 namespace xtune::kokkos {
 namespace {
 
-using Arguments = std::vector<std::string>;
-
-void append(Arguments& to, const Arguments& from) { to.insert(to.end(), from.begin(), from.end()); }
+using compiler::append;
+using Arguments = compiler::Words;
 
 bool sets_headers(const std::pair<std::string, std::string>& define) { return build::sets_a_header(define.first); }
 
@@ -119,8 +118,7 @@ class KokkosToolchain final : public build::Toolchain {
     } catch (build::CandidateFailure& failure) {
       command.push_back("-E");  // GCC lists nothing when it fails
       if (!space_.is_gpu) static_cast<void>(compiler::run_compiler(command, "", work.path()));
-      if (auto read = files_read(request, flags, work.path(), header))
-        failure.files_read = std::make_shared<const build::FilesRead>(std::move(*read));
+      failure.files_read = files_read(request, flags, work.path(), header);
       throw;
     }
 

@@ -1,7 +1,7 @@
 // The exception of a toolchain, a device or a program if the current configuration fails.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -25,8 +25,12 @@ class CandidateFailure : public std::runtime_error {
   /// The compiler's or sanitizer's output, whole; may be empty.
   const std::string& log() const noexcept { return log_; }
 
-  /// Of a compile that failed; null: the compiler does not list them.
-  std::shared_ptr<const FilesRead> files_read;
+  /// Gives it another message, or log, while it is handled and thrown again.
+  void set_message(const std::string& message) { std::runtime_error::operator=(std::runtime_error(message)); }
+  void set_log(std::string log) { log_ = std::move(log); }
+
+  /// Of a compile that failed; unset: the compiler does not list them.
+  std::optional<FilesRead> files_read;
 
  private:
   Outcome outcome_;

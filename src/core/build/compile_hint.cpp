@@ -17,7 +17,6 @@
 
 #include "base/text.hpp"
 #include "core/build/preamble.hpp"
-#include "core/build/shortage.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/build/unit_headers.hpp"
 #include "system/files.hpp"
@@ -208,7 +207,7 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
     Artifact artifact = compile(request);
     for (const std::string& name : unread.of(request.source_name).notable) artifact.unread.push_back(name);
     return artifact;
-  } catch (const CandidateFailure& failure) {
+  } catch (CandidateFailure& failure) {
     if (failure.outcome() != Outcome::compile_failed) throw;
     if (unread.learn(request, failure, compile)) return with_compile_hint(compiler, request, compile_files, unread);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -218,15 +217,8 @@ Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& reques
     if (hint.empty() && took.count() < longest_to_repeat_s) hint = macro_hint(request, failure, compile);
     std::string message =
         error_in_header(failure.what(), failure.log(), system::temporary_folder().string()) + text_of(headers);
-    if (message == failure.what() && hint.empty()) throw;
     if (!hint.empty()) message += fmt::format(" (hint: {})", hint);
-    const auto rethrow = [&](auto other) {
-      other.files_read = failure.files_read;
-      throw other;
-    };
-    if (const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure))
-      rethrow(ShortageFailure(shortage->lack(), failure.outcome(), message, failure.log()));
-    rethrow(CandidateFailure(failure.outcome(), message, failure.log()));
+    failure.set_message(message);
     throw;
   }
 }

@@ -26,6 +26,26 @@ using Compile = std::function<Artifact(const CompileRequest&)>;
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
                            UnreadHeaders& unread);
 
+/// A toolchain whose compiles are those of with_compile_hint().
+class HintedToolchain : public Toolchain {
+ public:
+  Artifact compile(const CompileRequest& request) final {
+    return with_compile_hint(
+        kind_, request, [this](const CompileRequest& each) { return compile_kernel(each); }, unread_);
+  }
+
+ protected:
+  /// own_folders: as of UnreadHeaders.
+  HintedToolchain(KernelCompiler kind, std::vector<std::string> own_folders)
+      : kind_(kind), unread_(std::move(own_folders)) {}
+  virtual Artifact compile_kernel(const CompileRequest& request) = 0;
+  UnreadHeaders::Names unread(const CompileRequest& request) const { return unread_.of(request.source_name); }
+
+ private:
+  const KernelCompiler kind_;
+  UnreadHeaders unread_;
+};
+
 /// The line of the first error in a compiler's or an assembler's log, printable; if there is none, the first line.
 std::string first_error_or_first_line(const std::string& log);
 

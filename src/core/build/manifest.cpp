@@ -200,7 +200,7 @@ struct Attempt {
       read = std::move(artifact.files_read);
     } catch (const CandidateFailure& failed) {
       failure = std::current_exception();
-      if (failed.files_read) read = *failed.files_read;
+      read = failed.files_read;
     }
   }
 

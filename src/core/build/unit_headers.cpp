@@ -12,7 +12,6 @@
 #include "base/hash.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/build/keys.hpp"
-#include "core/build/shortage.hpp"
 #include "core/build/source_closure.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
@@ -109,19 +108,10 @@ Artifact compile_with_headers(const CompileRequest& request,
     artifact.log = tree->restored(std::move(artifact.log));
     if (artifact.files_read) tree->restore(*artifact.files_read);
     return artifact;
-  } catch (const CandidateFailure& failure) {
-    const auto rethrow = [&](auto other) {
-      if (failure.files_read) {
-        FilesRead read = *failure.files_read;
-        tree->restore(read);
-        other.files_read = std::make_shared<const FilesRead>(std::move(read));
-      }
-      throw other;
-    };
-    const std::string message = tree->restored(failure.what()), log = tree->restored(failure.log());
-    if (const auto* shortage = dynamic_cast<const ShortageFailure*>(&failure))
-      rethrow(ShortageFailure(shortage->lack(), failure.outcome(), message, log));
-    rethrow(CandidateFailure(failure.outcome(), message, log));
+  } catch (CandidateFailure& failure) {
+    failure.set_message(tree->restored(failure.what()));
+    failure.set_log(tree->restored(failure.log()));
+    if (failure.files_read) tree->restore(*failure.files_read);
     throw;
   }
 }

@@ -48,7 +48,7 @@ class FakeToolchain final : public Toolchain {
     meanwhile();
     if (refuses) {
       CandidateFailure failure(Outcome::compile_failed, "refused");
-      if (files_read) failure.files_read = std::make_shared<const FilesRead>(*files_read);
+      failure.files_read = files_read;
       throw failure;
     }
     Artifact artifact;
