@@ -16,7 +16,7 @@
 #include "base/hash.hpp"
 #include "base/json_fields.hpp"
 #include "base/text.hpp"
-#include "core/build/artifact_json.hpp"
+#include "core/build/artifact.hpp"
 #include "system/chosen_store.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -109,6 +110,21 @@ KernelEntry entry_of(const Artifact& artifact, std::size_t number);
 std::vector<KernelEntry> all_entries(const Artifact& artifact);
 /// Sets entry_symbol, entries and usage. At least one entry.
 void set_entries(Artifact& artifact, std::vector<KernelEntry> entries);
+
+// JSON forms: for cache metadata, records and worker messages; of keyed files, to remember them between processes.
+
+/// Unset members are omitted.
+nlohmann::json to_json(const ResourceUsage& usage);
+ResourceUsage resource_usage_from_json(const nlohmann::json& json);
+
+/// Everything except the image.
+nlohmann::json to_json(const Artifact& artifact);
+Artifact artifact_from_json(const nlohmann::json& json);
+
+/// Files and absent paths; empty lists are omitted. Paths may hold any bytes.
+nlohmann::json to_json(const KeyedFiles& keyed);
+/// Throws nlohmann::json::exception for other JSON.
+KeyedFiles keyed_files_from_json(const nlohmann::json& json);
 
 /// Compiles for devices that need not be present. Thread-safe; never touches a device.
 class Toolchain {

@@ -14,7 +14,7 @@
 #include "base/hash.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "core/build/artifact_json.hpp"
+#include "core/build/artifact.hpp"
 #include "core/build/keyed_files.hpp"
 #include "system/files.hpp"
 #include "system/trust.hpp"

@@ -12,7 +12,7 @@
 #include "base/hash.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "core/build/artifact_json.hpp"
+#include "core/build/artifact.hpp"
 #include "core/space/bindings_form.hpp"
 #include "xtune/error.hpp"
 

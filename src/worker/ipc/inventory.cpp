@@ -16,7 +16,7 @@
 #include "base/json_fields.hpp"
 #include "base/json_text.hpp"
 #include "base/text.hpp"
-#include "core/build/artifact_json.hpp"
+#include "core/build/artifact.hpp"
 #include "core/build/compiler_places.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/store/record.hpp"

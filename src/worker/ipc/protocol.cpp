@@ -18,7 +18,7 @@
 #include "base/json_fields.hpp"
 #include "base/msgpack.hpp"
 #include "base/text.hpp"
-#include "core/build/artifact_json.hpp"
+#include "core/build/artifact.hpp"
 #include "core/build/keyed_files.hpp"
 #include "core/spec/section.hpp"
 #include "core/store/record.hpp"

@@ -14,7 +14,7 @@
 
 #include "base/hash.hpp"
 #include "base/random.hpp"
-#include "core/build/artifact_json.hpp"
+#include "core/build/artifact.hpp"
 #include "core/build/keyed_files.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/build/artifact_json.hpp"
+#include "core/build/artifact.hpp"
 #include "core/store/record.hpp"
 #include "support/record_members.hpp"
 
