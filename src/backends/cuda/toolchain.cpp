@@ -328,7 +328,7 @@ class NvrtcToolchain final : public build::HintedToolchain {
   }
 
   static bool is_of_ptxas(const std::string& log) {
-    const std::string error = gpu::first_error(log);
+    const std::string_view error = build::first_error(log);
     return error.empty() ? log.find("ptxas") != std::string::npos : error.starts_with("ptxas");
   }
 
@@ -357,7 +357,7 @@ class NvrtcToolchain final : public build::HintedToolchain {
 
   /// ptxas -v does not report the reason when it refuses too much static shared memory; the numbers are in its log.
   static void explain(build::CandidateFailure& failure, const build::CompileRequest& request) {
-    if (failure.outcome() != Outcome::compile_failed || !gpu::first_error(failure.log()).empty()) return;
+    if (failure.outcome() != Outcome::compile_failed || !build::first_error(failure.log()).empty()) return;
     constexpr std::int64_t static_limit = 48 * 1024;  // CUDA C++ Programming Guide: more needs dynamic shared memory
     const auto [used, symbol] = gpu::largest_static_shared(failure.log());
     if (used <= static_limit) return;

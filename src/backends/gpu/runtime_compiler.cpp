@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
+#include "core/build/unread_headers.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -123,7 +124,7 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
       throw build::ShortageFailure(build::Lack::memory, Outcome::crashed, fmt::format("{} ran out of memory", api.name),
                                    result.log);
     build::throw_if_not_the_source({api.name, result.log});
-    const std::string error = first_error(result.log);
+    const std::string error(build::first_error(result.log));
     throw build::CandidateFailure(Outcome::compile_failed, error.empty() ? api.describe(status) : error, result.log);
   }
 
@@ -138,15 +139,6 @@ CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequ
                                               fmt::join(build::entries_of(request), "', '"), api.describe(read)),
                                   result.log);
   return result;
-}
-
-std::string first_error(const std::string& log) {
-  // "k.cu(3): error: ...", "ptxas fatal   : ...", "ptxas application ptx input, line 38; error   : ..."
-  static const RE2 error("(?:^|[^0-9A-Za-z])(?:error|Error|ERROR|fatal) *[:#]", RE2::Latin1);
-  for (const std::string_view line : base::split_lines(log))
-    if (RE2::PartialMatch({line.data(), line.size()}, error))
-      return std::string(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
-  return {};
 }
 
 std::string define_lines(const build::SplitSource::Defines& defines) {

@@ -50,9 +50,6 @@ struct CompiledProgram {
 CompiledProgram compile_program(const CompilerApi& api, const build::CompileRequest& request, const std::string& source,
                                 const std::vector<std::string>& options);
 
-/// The first line of a compiler's log with an error, without leading blanks; empty if there is none.
-std::string first_error(const std::string& log);
-
 /// The source with "#define NAME value" lines for the request's defines, and #line directives that correct the
 /// numbering. They are placed after the includes at the source's top that do not use them (core/build/preamble.hpp): a
 /// -D, or a #define before the first line, would affect the compilers' own headers.

@@ -18,7 +18,6 @@
 #include "base/text.hpp"
 #include "core/build/preamble.hpp"
 #include "core/build/source_closure.hpp"
-#include "core/build/unit_headers.hpp"
 #include "system/files.hpp"
 
 namespace xtune::build {

@@ -18,10 +18,10 @@ std::string compile_hint(KernelCompiler compiler, std::string_view log);
 
 /// compile(request), again each time that `unread` learns from a failure; messages name the headers. A
 /// CandidateFailure(compile_failed) gets the hint behind its message, and stays a ShortageFailure
-/// if it is one. The request's texts of headers stand for their files (unit_headers.hpp). An error in a header of xtune
-/// is reported as error_in_header() has it. If a definition is named in the log and no hint is known, asks the compiler
-/// whether the source compiles where the name is not a macro: then the name means something else in the code, which the
-/// hint says.
+/// if it is one. The request's texts of headers stand for their files (compile_with_headers). An error in a header of
+/// xtune is reported as error_in_header() has it. If a definition is named in the log and no hint is known, asks the
+/// compiler whether the source compiles where the name is not a macro: then the name means something else in the code,
+/// which the hint says.
 using Compile = std::function<Artifact(const CompileRequest&)>;
 Artifact with_compile_hint(KernelCompiler compiler, const CompileRequest& request, const Compile& compile,
                            UnreadHeaders& unread);

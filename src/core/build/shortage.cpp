@@ -14,6 +14,7 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/build/unread_headers.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"
 #include "system/subprocess.hpp"
@@ -39,14 +40,6 @@ bool quotes_the_source(std::string_view line) {
     if (at != std::string_view::npos && at > 0 && std::isdigit(static_cast<unsigned char>(line[at - 1]))) return true;
   }
   return false;
-}
-
-/// "k.cu:1:10: fatal error: lib/x.h: No such file or directory" (GCC), "fatal error: 'lib/x.h' file not found" (Clang,
-/// hipRTC), "k.cu(1): catastrophic error: cannot open source file "lib/x.h"" (NVRTC, nvcc).
-bool tells_a_missing_header(std::string_view line) {
-  const bool fatal = has_any(line, {": fatal error: "});
-  return (fatal && line.ends_with(": No such file or directory")) || (fatal && line.ends_with("' file not found")) ||
-         has_any(line, {"error: cannot open source file \"", "error: could not open source file \""});
 }
 
 /// "/usr/bin/ld: cannot find -lx: No such file or directory" (GNU ld, gold, mold), "ld.lld: error: unable to find
@@ -186,7 +179,7 @@ void throw_if_not_the_source(const ToolEnd& end) {
     if (const Lack lack = lack_in_line(line); is_lack_of_a_compiler(lack)) throw_lack(lack, said, end.log);
     if (death.empty() && tells_a_death(line)) death = said;
     if (missing.empty() &&
-        (tells_a_missing_header(line) || tells_a_missing_library(line) || tells_a_missing_program(line)))
+        (!missing_header(line).empty() || tells_a_missing_library(line) || tells_a_missing_program(line)))
       missing = base::printable(line, 300);
   }
   const int signal = system::ending_signal(end.exit_code, end.signal);

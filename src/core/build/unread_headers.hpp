@@ -1,5 +1,5 @@
-// Headers that a source includes and that its compiler does not find or cannot read: what is read in their place, and
-// where they may be.
+// Headers that a source includes and that its compiler does not find, cannot read or is not to read: what is read in
+// their place, and where they may be.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ std::vector<std::string> missing_lines(const std::vector<MissingInclude>& missin
 /// Headers that a source includes and its compiler cannot read. Most are for the CPU's side of a program (<mpi.h>,
 /// <thrust/sort.h>), so all are read as empty, and the compiler says whether the kernels need them. What one compile
 /// has found out, the next ones of the source know. Sources are known by their file's name: a cut one is compiled
-/// elsewhere (unit_headers.hpp). Thread-safe.
+/// elsewhere (compile_with_headers). Thread-safe.
 class UnreadHeaders {
  public:
   struct Names {
@@ -49,6 +49,12 @@ class UnreadHeaders {
   std::map<std::string, Names> names_;
 };
 
+/// Makes a tree of the headers' directories where CompileRequest::headers are files and the others are links, and calls
+/// `compile` with a request that is searched there first. Messages, logs and lists of files name the user's files.
+/// Without such texts, compile(request).
+Artifact compile_with_headers(const CompileRequest& request,
+                              const std::function<Artifact(const CompileRequest&)>& compile);
+
 /// A warning about headers that the artifact may lack: they may have held what its kernel needs. Empty: there is none.
 std::string unread_warning(const Artifact& artifact);
 
@@ -58,7 +64,7 @@ std::string text_of(const UnreadHeaders::Names& unread);
 /// The first of missing_lines about the headers that were read as empty; empty: there is none.
 std::string missing_hint(const CompileRequest& request, const UnreadHeaders::Names& unread);
 
-/// The first line with an error; empty: none.
+/// The first line with an error, without leading blanks; empty: none.
 std::string_view first_error(std::string_view log);
 
 /// Whether a line of a compiler's log states an error.

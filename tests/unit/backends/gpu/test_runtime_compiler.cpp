@@ -7,6 +7,7 @@
 
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
+#include "core/build/unread_headers.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -143,17 +144,17 @@ TEST_CASE("a source with NUL is refused: the compiler would see only its head") 
 }
 
 TEST_CASE("the first error of a log") {
-  CHECK(gpu::first_error("").empty());
-  CHECK(gpu::first_error("k.cu(1): warning: errors are bad\nterror: no").empty());
-  CHECK(gpu::first_error("ptxas fatal   : Unknown option") == "ptxas fatal   : Unknown option");
-  CHECK(gpu::first_error("a\nptxas application ptx input, line 38; error   : Not a name\nb") ==
+  CHECK(first_error("").empty());
+  CHECK(first_error("k.cu(1): warning: errors are bad\nterror: no").empty());
+  CHECK(first_error("ptxas fatal   : Unknown option") == "ptxas fatal   : Unknown option");
+  CHECK(first_error("a\nptxas application ptx input, line 38; error   : Not a name\nb") ==
         "ptxas application ptx input, line 38; error   : Not a name");
-  CHECK(gpu::first_error("k.cu(3): error #20: identifier") == "k.cu(3): error #20: identifier");
-  CHECK(gpu::first_error("fatal error: too many errors emitted") == "fatal error: too many errors emitted");
-  CHECK(gpu::first_error("k.cu(1): Error: Formal parameter space overflowed") ==
+  CHECK(first_error("k.cu(3): error #20: identifier") == "k.cu(3): error #20: identifier");
+  CHECK(first_error("fatal error: too many errors emitted") == "fatal error: too many errors emitted");
+  CHECK(first_error("k.cu(1): Error: Formal parameter space overflowed") ==
         "k.cu(1): Error: Formal parameter space overflowed");
-  CHECK(gpu::first_error("LLVM ERROR: out of memory") == "LLVM ERROR: out of memory");
-  CHECK(gpu::first_error("error").empty());
+  CHECK(first_error("LLVM ERROR: out of memory") == "LLVM ERROR: out of memory");
+  CHECK(first_error("error").empty());
 }
 
 TEST_CASE("defines in front of the source keep its line numbers") {
