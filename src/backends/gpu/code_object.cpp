@@ -133,26 +133,6 @@ json metadata_of(std::string_view image) {
 constexpr std::uint32_t relocation_absolute = 3;   // R_AMDGPU_ABS64
 constexpr std::uint32_t relocation_relative = 13;  // R_AMDGPU_RELATIVE64
 
-struct Symbol {
-  std::string_view name;
-  std::uint64_t address = 0;
-};
-
-/// table: SHT_DYNSYM or SHT_SYMTAB.
-std::vector<Symbol> symbols_of(std::string_view image, const std::vector<Elf64_Shdr>& sections, std::uint32_t table) {
-  std::vector<Symbol> symbols;
-  for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type != table || section.sh_link >= sections.size()) continue;
-    const Elf64_Shdr& strings = sections[section.sh_link];
-    const std::string_view names = image_slice(image, strings.sh_offset, strings.sh_size);
-    for (const Elf64_Sym& entry : read_table<Elf64_Sym>(image, section.sh_offset, section.sh_size)) {
-      std::string_view name = names.substr(std::min<std::size_t>(entry.st_name, names.size()));
-      symbols.push_back({name.substr(0, name.find('\0')), entry.st_shndx == SHN_UNDEF ? 0 : entry.st_value});
-    }
-  }
-  return symbols;
-}
-
 }  // namespace
 
 std::string_view note(std::string_view notes, std::uint32_t type, std::string_view owner) {
@@ -227,9 +207,26 @@ bool is_whole(std::string_view image) {
          inside(header.e_shoff, header.e_shnum, header.e_shentsize);
 }
 
+std::vector<Symbol> symbols_of(std::string_view image, std::uint32_t table) {
+  std::vector<Symbol> symbols;
+  const std::vector<Elf64_Shdr> sections = sections_of(image);
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != table || section.sh_link >= sections.size()) continue;
+    const Elf64_Shdr& strings = sections[section.sh_link];
+    const std::string_view names = image_slice(image, strings.sh_offset, strings.sh_size);
+    for (const Elf64_Sym& entry : read_table<Elf64_Sym>(image, section.sh_offset, section.sh_size)) {
+      std::string_view name = names.substr(std::min<std::size_t>(entry.st_name, names.size()));
+      const bool is_defined = entry.st_shndx != SHN_UNDEF;
+      symbols.push_back({name.substr(0, name.find('\0')), is_defined ? entry.st_value : 0, entry.st_size,
+                         is_defined && ELF64_ST_TYPE(entry.st_info) == STT_TLS});
+    }
+  }
+  return symbols;
+}
+
 std::optional<std::string> symbol_pointed_to(std::string_view image, std::string_view pointer) {
   const std::vector<Elf64_Shdr> sections = sections_of(image);
-  const std::vector<Symbol> symbols = symbols_of(image, sections, SHT_DYNSYM);
+  const std::vector<Symbol> symbols = symbols_of(image, SHT_DYNSYM);
   const auto of_pointer =
       std::find_if(symbols.begin(), symbols.end(), [&](const Symbol& symbol) { return symbol.name == pointer; });
   if (of_pointer == symbols.end() || of_pointer->address == 0) return std::nullopt;
@@ -252,7 +249,7 @@ std::optional<std::string> symbol_pointed_to(std::string_view image, std::string
 }
 
 std::optional<std::uint64_t> symbol_value(std::string_view image, std::string_view name) {
-  for (const Symbol& symbol : symbols_of(image, sections_of(image), SHT_SYMTAB))
+  for (const Symbol& symbol : symbols_of(image, SHT_SYMTAB))
     if (symbol.name == name && symbol.address != 0) return symbol.address;
   return std::nullopt;
 }

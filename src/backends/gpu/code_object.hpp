@@ -47,6 +47,16 @@ std::string_view unbundle(std::string_view image, std::string_view arch);
 /// 64-bit ELF whose headers are inside the image, or an offload bundle.
 bool is_whole(std::string_view image);
 
+struct Symbol {
+  std::string_view name;      ///< in the image
+  std::uint64_t address = 0;  ///< relative to where the image is loaded; 0: it is not defined
+  std::uint64_t bytes = 0;
+  bool is_thread_local = false;  ///< a variable that is defined here
+};
+/// Those in the tables of a 64-bit ELF of one kind: SHT_DYNSYM, or SHT_SYMTAB, which a stripped program does not have.
+/// Never reads outside the image.
+std::vector<Symbol> symbols_of(std::string_view image, std::uint32_t table);
+
 /// The dynamic symbol whose address is the initial value of the dynamic symbol `pointer`, by its relocation. nullopt:
 /// the image is not a 64-bit ELF, is damaged, has no such pointer, or no exported symbol has that address. Never reads
 /// outside the image. Source: "Relocation Records", LLVM AMDGPU backend guide.

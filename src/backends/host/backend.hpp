@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@ namespace xtune::host {
 /// xtune_kernel (runtime/xtune_host_abi.h); with `sanitize` they need a process with AddressSanitizer
 /// (sanitizer_environment).
 std::unique_ptr<build::Toolchain> make_toolchain();
+
+/// Sum of the sizes of an ELF64 image's thread-local variables except the runtime's own: the kernel's static shared
+/// memory. nullopt if it is not an ELF64 file with a symbol table.
+std::optional<std::int64_t> thread_local_bytes(const std::string& image);
 
 std::unique_ptr<measure::Device> make_device();
 

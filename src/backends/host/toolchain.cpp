@@ -1,4 +1,5 @@
 // Preprocess, rewrite, compile: two runs of the system's compiler for each configuration.
+#include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +16,7 @@
 #include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
 #include "backends/cpu/cpu.hpp"
+#include "backends/gpu/code_object.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
 #include "backends/host/backend.hpp"
 #include "backends/host/block/kernel_library.hpp"
@@ -90,6 +92,13 @@ bool is_thin_archive(const std::string& path) {
   std::string first;
   std::getline(std::ifstream(path, std::ios::binary), first);
   return first == "!<thin>";
+}
+
+bool is_runtime_variable(std::string_view name) {
+  for (const char* own : {"threadIdx", "blockIdx", "blockDim", "gridDim", "xtune_dynamic_shared_memory", "xtune_blocks",
+                          "xtune_copies_of"})
+    if (name.find(own) != std::string::npos) return true;
+  return false;
 }
 
 std::string kernel_symbol(std::size_t number) {
@@ -453,6 +462,15 @@ class HostToolchain final : public build::HintedToolchain {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> thread_local_bytes(const std::string& image) {
+  const std::vector<gpu::Symbol> symbols = gpu::symbols_of(image, SHT_SYMTAB);
+  if (symbols.empty()) return std::nullopt;
+  std::uint64_t total = 0;
+  for (const gpu::Symbol& symbol : symbols)
+    if (symbol.is_thread_local && !is_runtime_variable(symbol.name)) total += symbol.bytes;
+  return static_cast<std::int64_t>(total);
+}
 
 std::unique_ptr<build::Toolchain> make_toolchain() { return std::make_unique<HostToolchain>(); }
 

@@ -14,10 +14,6 @@
 
 namespace xtune::host {
 
-/// Sum of the sizes of an ELF64 image's thread-local variables except the runtime's own: the kernel's static shared
-/// memory. nullopt if it is not an ELF64 file with a symbol table.
-std::optional<std::int64_t> thread_local_bytes(const std::string& image);
-
 /// A kernel of a loaded library.
 struct LoadedEntry {
   const XtuneKernel* kernel = nullptr;

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "backends/cpu/cpu.hpp"
+#include "backends/host/backend.hpp"
 #include "backends/host/block/kernel_library.hpp"
 #include "backends/host/engine.hpp"
 #include "base/random.hpp"
