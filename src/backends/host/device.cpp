@@ -1,4 +1,4 @@
-// Buffers in ordinary memory, kernels from shared libraries, launches on the engine.
+// Buffers in ordinary memory, kernels from shared libraries, launches on the engine; and the entry in the registry.
 #include <fmt/core.h>
 
 #include <bit>
@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backends/backend.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/cpu/native_kernel.hpp"
 #include "backends/host/backend.hpp"
@@ -201,8 +202,24 @@ class HostDevice final : public measure::Device {
   CpuContention contention_;
 };
 
+class HostBackend final : public backend::Backend {
+ public:
+  const char* name() const noexcept override { return "host"; }
+  backend::DeviceList list_devices() override { return {{cpu::cpu_info()}, ""}; }
+  std::unique_ptr<build::Toolchain> open_toolchain() override { return host::make_toolchain(); }
+  std::unique_ptr<measure::Device> open_device(int index) override {
+    if (index != 0)
+      throw Error(ErrorKind::unavailable,
+                  "the host backend has one device, number 0; asked for " + std::to_string(index));
+    return host::make_device();
+  }
+  std::shared_ptr<backend::Runtime> open_runtime() override { return host::runtime(); }
+};
+
 }  // namespace
 
 std::unique_ptr<measure::Device> make_device() { return std::make_unique<HostDevice>(); }
+
+std::unique_ptr<backend::Backend> make_backend() { return std::make_unique<HostBackend>(); }
 
 }  // namespace xtune::host
