@@ -50,8 +50,14 @@ class Unit {
  public:
   /// own_arch: that of this CPU; empty for a GPU's unit. Throws CandidateFailure(launch_failed) for an image that
   /// cannot be loaded, Error(unavailable) if Kokkos does not start.
-  Unit(const build::Artifact& artifact, const std::string& own_arch, const StartOptions& options);
-  ~Unit();
+  Unit(const build::Artifact& artifact, const std::string& own_arch, const StartOptions& options)
+      : library_(artifact, XTUNE_KOKKOS_MARKER, own_arch),
+        table_(static_cast<const XtuneKokkosUnit*>(library_.entry())) {
+    Words words;
+    if (table_->start(options.device, options.threads, words.room()) != xtune_kokkos_done)
+      throw Error(ErrorKind::unavailable, "Kokkos does not start: " + words.said());
+  }
+  ~Unit() { table_->finish(); }
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
 
@@ -60,49 +66,32 @@ class Unit {
   /// Keeps its code loaded until the end of the process, even after the unit is destroyed.
   void keep_code() noexcept { library_.keep_resident(); }
   /// Throws CandidateFailure(launch_failed) if they do not fit the entry's parameters.
-  void check(std::span<const measure::KernelArgument> arguments) const;
+  void check(std::span<const measure::KernelArgument> arguments) const {
+    cpu::check_arguments(arguments, {table_->argument_count, table_->argument_bytes, table_->argument_is_pointer});
+  }
   /// Calls the entry once with each, and waits; returns milliseconds from the first call to the end of the last. Throws
   /// CandidateFailure: launch_failed if Kokkos refuses, crashed if waiting fails.
-  double run(std::span<const std::span<const measure::KernelArgument>> launches);
+  double run(std::span<const std::span<const measure::KernelArgument>> launches) {
+    std::vector<cpu::ArgumentAddresses> places;
+    places.reserve(launches.size());
+    std::vector<void* const*> addresses;
+    for (const auto& arguments : launches) addresses.push_back(places.emplace_back(arguments).data());
+    Words words;
+    double time_ms = 0;
+    if (const int status = table_->run(addresses.data(), addresses.size(), &time_ms, words.room()))
+      fail(status, words.said());
+    return time_ms;
+  }
   /// Overwrites memory of the execution space. Throws CandidateFailure(crashed).
-  void fill(void* memory, std::size_t bytes, unsigned long long value);
+  void fill(void* memory, std::size_t bytes, unsigned long long value) {
+    Words words;
+    if (const int status = table_->fill(memory, bytes, value, words.room())) fail(status, words.said());
+  }
 
  private:
   cpu::ImageLibrary library_;
   const XtuneKokkosUnit* table_;
 };
-
-Unit::Unit(const build::Artifact& artifact, const std::string& own_arch, const StartOptions& options)
-    : library_(artifact, XTUNE_KOKKOS_MARKER, own_arch), table_(static_cast<const XtuneKokkosUnit*>(library_.entry())) {
-  Words words;
-  if (table_->start(options.device, options.threads, words.room()) != xtune_kokkos_done)
-    throw Error(ErrorKind::unavailable, "Kokkos does not start: " + words.said());
-}
-
-Unit::~Unit() { table_->finish(); }
-
-void Unit::check(std::span<const measure::KernelArgument> arguments) const {
-  cpu::check_arguments(arguments, {table_->argument_count, table_->argument_bytes, table_->argument_is_pointer});
-}
-
-double Unit::run(std::span<const std::span<const measure::KernelArgument>> launches) {
-  std::vector<cpu::ArgumentAddresses> places;
-  places.reserve(launches.size());
-  std::vector<void* const*> addresses;
-  for (const auto& arguments : launches) addresses.push_back(places.emplace_back(arguments).data());
-  Words words;
-  double time_ms = 0;
-  if (const int status = table_->run(addresses.data(), addresses.size(), &time_ms, words.room()))
-    fail(status, words.said());
-  return time_ms;
-}
-
-void Unit::fill(void* memory, std::size_t bytes, unsigned long long value) {
-  Words words;
-  if (const int status = table_->fill(memory, bytes, value, words.room())) fail(status, words.said());
-}
-
-class KokkosDevice;
 
 // Enough for each of Kokkos' threads to have a part, so that all are awake for the launch.
 constexpr std::size_t waking_bytes = 64 << 10;
@@ -113,17 +102,6 @@ void keep_first(const std::shared_ptr<Unit>& unit) {
   static const std::shared_ptr<Unit> first = unit;
   if (unit == first) first->keep_code();
 }
-
-class KokkosProgram final : public measure::Program {
- public:
-  KokkosProgram(KokkosDevice& device, const build::Artifact& artifact, device::Step step);
-  measure::Sample run(const measure::RunOptions& options) override;
-
- private:
-  KokkosDevice& device_;
-  const std::shared_ptr<Unit> unit_;
-  const device::Step step_;
-};
 
 class KokkosDevice final : public measure::Device {
  public:
@@ -139,9 +117,7 @@ class KokkosDevice final : public measure::Device {
   std::unique_ptr<measure::Buffer> allocate(std::size_t bytes) override { return memory_->allocate(bytes); }
   measure::DeviceState state() override { return memory_->state(); }
   /// A launch has no grid or block here: units choose their own. It is one step, as units launch their own kernels.
-  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override {
-    return std::make_unique<KokkosProgram>(*this, artifact, launch.steps.at(0));
-  }
+  std::unique_ptr<measure::Program> load(const build::Artifact& artifact, const device::LaunchPlan& launch) override;
 
   std::shared_ptr<Unit> load_unit(const build::Artifact& artifact) {
     auto unit = std::make_shared<Unit>(artifact, is_gpu_ ? std::string() : info_.arch, start_);
@@ -175,17 +151,30 @@ class KokkosDevice final : public measure::Device {
   unsigned long long flushes_ = 0;
 };
 
-KokkosProgram::KokkosProgram(KokkosDevice& device, const build::Artifact& artifact, device::Step step)
-    : device_(device), unit_(device.load_unit(artifact)), step_(std::move(step)) {}
+class KokkosProgram final : public measure::Program {
+ public:
+  KokkosProgram(KokkosDevice& device, const build::Artifact& artifact, device::Step step)
+      : device_(device), unit_(device.load_unit(artifact)), step_(std::move(step)) {}
 
-measure::Sample KokkosProgram::run(const measure::RunOptions& options) {
-  std::vector<std::vector<measure::KernelArgument>> own{step_.chosen(options.arguments)};
-  for (const auto& arguments : options.more) own.push_back(step_.chosen(arguments));
-  const std::vector<std::span<const measure::KernelArgument>> launches(own.begin(), own.end());
-  for (const auto& arguments : launches) unit_->check(arguments);
-  if (options.flush_bytes > 0) device_.flush(*unit_, options);
-  const double time_ms = unit_->run(launches);
-  return {options.timed ? time_ms / static_cast<double>(launches.size()) : 0.0};
+  measure::Sample run(const measure::RunOptions& options) override {
+    std::vector<std::vector<measure::KernelArgument>> own{step_.chosen(options.arguments)};
+    for (const auto& arguments : options.more) own.push_back(step_.chosen(arguments));
+    const std::vector<std::span<const measure::KernelArgument>> launches(own.begin(), own.end());
+    for (const auto& arguments : launches) unit_->check(arguments);
+    if (options.flush_bytes > 0) device_.flush(*unit_, options);
+    const double time_ms = unit_->run(launches);
+    return {options.timed ? time_ms / static_cast<double>(launches.size()) : 0.0};
+  }
+
+ private:
+  KokkosDevice& device_;
+  const std::shared_ptr<Unit> unit_;
+  const device::Step step_;
+};
+
+std::unique_ptr<measure::Program> KokkosDevice::load(const build::Artifact& artifact,
+                                                     const device::LaunchPlan& launch) {
+  return std::make_unique<KokkosProgram>(*this, artifact, launch.steps.at(0));
 }
 
 }  // namespace

@@ -1,13 +1,27 @@
 // The Kokkos on this machine that CMake finds, and how its users are compiled.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "backends/kokkos/cmake_reply.hpp"
 #include "core/build/keyed_files.hpp"
 
 namespace xtune::kokkos {
+
+/// Of a target, from CMake's file API.
+struct BuildFlags {
+  std::vector<std::string> compile;  ///< options, definitions and include directories
+  std::vector<std::string> link;     ///< options and libraries, in their order
+};
+
+/// The words of a command-line fragment as a POSIX shell splits it, without expansions.
+std::vector<std::string> split_words(std::string_view fragment);
+/// From a target object (cmake-file-api(7), "codemodel" version 2). Throws Error(unavailable) for another text.
+BuildFlags flags_of_target(const std::string& json_text);
+/// The flags of one target, after CMake has run with a query for the codemodel. Throws Error(unavailable).
+BuildFlags read_reply(const std::filesystem::path& build_folder, const std::string& target);
 
 struct Installation {
   std::string version;               ///< "3.4.1"

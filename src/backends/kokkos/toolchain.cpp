@@ -97,12 +97,12 @@ class KokkosToolchain final : public build::Toolchain {
   }
 
   build::Artifact build(const build::CompileRequest& request, const build::SplitSource& split, const Arguments& flags,
-                        const PrecompiledHeader::Header* header) {
+                        const std::filesystem::path* header) {
     const system::TemporaryDirectory work;
     backend::write_scratch_file(work.path() / "unit.cpp", unit_text(request, split));
     Arguments command{kokkos_.compiler};
     if (header) {
-      append(command, {"-include", header->file.string(), "-I" + header->folder.string()});
+      append(command, {"-include", header->string(), "-I" + header->parent_path().string()});
     } else {
       write_headers(work.path());
       command.push_back("-I" + work.path().string());
@@ -141,14 +141,13 @@ class KokkosToolchain final : public build::Toolchain {
 
   /// The files that were read, without those of the compiler, Kokkos and xtune, which are in the fingerprint.
   std::optional<build::FilesRead> files_read(const build::CompileRequest& request, const Arguments& flags,
-                                             const std::filesystem::path& work,
-                                             const PrecompiledHeader::Header* header) {
+                                             const std::filesystem::path& work, const std::filesystem::path* header) {
     auto files = compiler::files_of_rule(work / "read", work);
     if (!files) return std::nullopt;
     std::call_once(once_, [this] { standard_folders_ = compiler::standard_folders(kokkos_.compiler); });
     std::vector<std::string> folders = standard_folders_;
     append(folders, build::include_options(kokkos_.flags.compile).folders);
-    if (header) folders.push_back(header->folder.string());
+    if (header) folders.push_back(header->parent_path().string());
     std::erase_if(*files, build::is_system_header_path);
     compiler::ListedFiles listed{compiler::files_outside(std::move(*files), folders), {}};
     Arguments options = compiler::include_flags(request);

@@ -24,9 +24,9 @@ std::string runtime_digest() {
   return backend::digest_of({runtime_files, static_cast<std::size_t>(runtime_file_count)});
 }
 
-std::optional<PrecompiledHeader::Header> PrecompiledHeader::find(const std::string& compiler, bool is_clang,
-                                                                 const std::vector<std::string>& flags,
-                                                                 const std::string& identity) {
+std::optional<std::filesystem::path> PrecompiledHeader::find(const std::string& compiler, bool is_clang,
+                                                             const std::vector<std::string>& flags,
+                                                             const std::string& identity) {
   std::string text = identity + '\n' + compiler;
   for (const std::string& flag : flags) text += '\n' + flag;
   const auto make = [&](const std::filesystem::path& file) {
@@ -39,8 +39,7 @@ std::optional<PrecompiledHeader::Header> PrecompiledHeader::find(const std::stri
     return compiler::run_compiler(command, "", folder).ok();
   };
   const auto file = files_.find(text, is_clang ? "unit.hpp.pch" : "unit.hpp.gch", make);
-  if (!file) return std::nullopt;
-  return Header{file->parent_path() / "unit.hpp", file->parent_path()};
+  return file ? std::optional(file->parent_path() / "unit.hpp") : std::nullopt;
 }
 
 }  // namespace xtune::kokkos

@@ -25,14 +25,10 @@ std::string runtime_digest();
 /// Kokkos' headers. Thread-safe.
 class PrecompiledHeader {
  public:
-  /// The file to include first, and the directory of xtune's headers that belongs to it.
-  struct Header {
-    std::filesystem::path file, folder;
-  };
-  /// nullopt: compile without it (backends/compiler/precompiled_header.hpp). identity: distinguishes one Kokkos and
-  /// compiler from another.
-  std::optional<Header> find(const std::string& compiler, bool is_clang, const std::vector<std::string>& flags,
-                             const std::string& identity);
+  /// The file to include first, in the directory of xtune's headers that belong to it. nullopt: compile without it
+  /// (backends/compiler/precompiled_header.hpp). identity: distinguishes one Kokkos and compiler from another.
+  std::optional<std::filesystem::path> find(const std::string& compiler, bool is_clang,
+                                            const std::vector<std::string>& flags, const std::string& identity);
 
  private:
   compiler::PrecompiledHeader files_;

@@ -1,8 +1,7 @@
 // The flags in CMake's file API.
-#include "backends/kokkos/cmake_reply.hpp"
-
 #include <doctest/doctest.h>
 
+#include "backends/kokkos/installation.hpp"
 #include "xtune/error.hpp"
 
 using namespace xtune;
