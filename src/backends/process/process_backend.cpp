@@ -41,7 +41,7 @@ class ProcessToolchain final : public build::Toolchain {
     build.env = {{"TMPDIR", places.tmp}, {"LC_ALL", "C"}, {"XTUNE_OUT", places.out}, {"XTUNE_TMP", places.tmp}};
     for (const auto& [name, text] : request.defines) build.env.emplace_back(name, device::from_call_text(text, places));
     const std::uint64_t kills_before = system::memory_kills();
-    const ProgramEnd end = start(build);
+    const ProgramEnd end = run_program(build, "the build", Outcome::compile_failed);
     if (end.ok()) build::throw_if_no_room(build.argv[0], work.path());
     // Diagnostics are usually on standard error, and some tools print all of them to standard output.
     artifact.log = end.stderr_text + end.stdout_text;
@@ -56,14 +56,6 @@ class ProcessToolchain final : public build::Toolchain {
   }
 
  private:
-  static ProgramEnd start(const ProgramRun& build) {
-    try {
-      return run_program(build);
-    } catch (const system::CannotStart& failure) {
-      build::throw_start_failure(failure, "the build", build.argv[0], Outcome::compile_failed);
-    }
-  }
-
   [[noreturn]] static void refuse(const std::string& program, const ProgramEnd& end, const std::string& log,
                                   const std::filesystem::path& directory) {
     build::throw_if_not_the_source({program, log, end.exit_code, end.signal, directory});

@@ -141,7 +141,7 @@ class RunnableProgram final : public measure::Program {
     for (const std::string& path : call_.outputs) outputs_before.emplace(path, build::file_state(path));
     std::vector<std::string> before;
     for (const device::ProgramValue* value : values()) before.push_back(build::file_state(file_of(*value)));
-    const ProgramEnd end = start(run_, "the program");
+    const ProgramEnd end = run_program(run_, "the program", Outcome::launch_failed);
     states_ = states_of(files_);
     suspended_ = end.suspended;
     for (const auto& [path, state] : outputs_before) {
@@ -182,14 +182,6 @@ class RunnableProgram final : public measure::Program {
     return value.file.empty() ? fs::path() : fs::path(call_.folder) / device::from_call_text(value.file, own_.places());
   }
 
-  static ProgramEnd start(const ProgramRun& run, const char* what) {
-    try {
-      return run_program(run);
-    } catch (const system::CannotStart& failure) {
-      build::throw_start_failure(failure, what, run.argv[0], Outcome::launch_failed);
-    }
-  }
-
   void judge_end(const ProgramEnd& end) {
     throw_if_out_of_time(end, "the program", call_.timeout_s);
     if (end.ok()) return;
@@ -222,7 +214,7 @@ class RunnableProgram final : public measure::Program {
     if (call_.check.empty() || checked_run_ == runs_) return;
     ProgramRun check = run_;
     check.argv = device::from_call_texts(call_.check, own_.places());
-    const ProgramEnd end = start(check, "the validator");
+    const ProgramEnd end = run_program(check, "the validator", Outcome::launch_failed);
     throw_if_out_of_time(end, "the validator", call_.timeout_s);
     if (!end.ok()) {
       const std::string words = base::last_line(end.stderr_text.empty() ? end.stdout_text : end.stderr_text);

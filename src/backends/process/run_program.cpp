@@ -85,6 +85,14 @@ ProgramEnd run_program(const ProgramRun& run) {
   return end;
 }
 
+ProgramEnd run_program(const ProgramRun& run, const char* what, Outcome if_not_started) {
+  try {
+    return run_program(run);
+  } catch (const system::CannotStart& failure) {
+    build::throw_start_failure(failure, what, run.argv[0], if_not_started);
+  }
+}
+
 std::string visible_device(const char* now, int index) {
   if (!now || !*now) return std::to_string(index);
   std::string_view rest = now;

@@ -46,6 +46,9 @@ struct ProgramEnd {
 /// CannotStart.
 ProgramEnd run_program(const ProgramRun& run);
 
+/// The same, but throws what throw_start_failure() says. what: "the program".
+ProgramEnd run_program(const ProgramRun& run, const char* what, Outcome if_not_started);
+
 /// Keeps the end of a text of any length. Does not own the text.
 class Tail {
  public:

@@ -54,26 +54,142 @@ struct ServerReply {
 class Server {
  public:
   /// Throws system::CannotStart. The command's time limit is not used.
-  explicit Server(const ProgramRun& command);
+  explicit Server(const ProgramRun& command) {
+    system::adopt_orphans();
+    system::SubprocessOptions options;
+    options.argv = command.argv;
+    options.env = command.env;
+    options.cwd = command.folder;
+    options.own_group = false;
+    options.on_stdout = [this](std::string_view bytes) { read(bytes); };
+    options.on_stderr = [this](std::string_view bytes) { log_tail_.append(bytes); };
+    options.on_exit = [this](int exit_code, int signal) {
+      exit_code_ = exit_code;
+      signal_ = signal;
+      ended_ = true;
+    };
+    child_ = system::start_patiently(loop_, options);
+  }
   ~Server() { kill(); }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   /// Sends the request with an additional member "id", and waits for the line with this id. A server that has not
   /// answered is not running afterwards.
-  ServerReply ask(nlohmann::ordered_json request, double timeout_s);
+  ServerReply ask(nlohmann::ordered_json request, double timeout_s) {
+    ServerReply reply;
+    log_.clear();
+    const std::uint64_t suspensions_before = system::suspensions();
+    const std::int64_t id = next_id_++;
+    request["id"] = id;
+    // Lines that the server wrote after its last answer belong to no request.
+    loop_.run_ready();
+    take_lines(-1, reply);
+    if (reply.violation.empty()) {
+      child_.write(request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      wait(id, timeout_s, reply);
+    }
+    child_.read_pending_stderr();
+    if (!reply.answer) kill();
+    log_tail_.cut();
+    reply.end.stderr_text = log_;
+    reply.end.stdout_text = line_.substr(0, shown_of_line);
+    reply.end.exit_code = exit_code_;
+    reply.end.signal = signal_;
+    reply.end.suspended = reply.end.suspended || system::suspensions() != suspensions_before;
+    return reply;
+  }
   /// False from its end on.
   bool running() const noexcept { return !ended_ && child_.running(); }
   /// Also of a process that has ended and was not reaped yet: only this object may reap it. 0: it was reaped.
   int pid() const noexcept { return child_.ended_ns() > 0 ? 0 : child_.pid(); }
 
  private:
-  void read(std::string_view bytes);
+  void read(std::string_view bytes) {
+    if (too_long_) return;
+    while (!bytes.empty()) {
+      const std::size_t end = bytes.find('\n');
+      line_.append(bytes.substr(0, end));
+      if (line_.size() > longest_answer) {
+        too_long_ = true;
+        return;
+      }
+      if (end == std::string_view::npos) return;
+      bytes.remove_prefix(end + 1);
+      lines_.push_back(std::exchange(line_, {}));
+    }
+  }
+
   /// The answer, if one of the complete lines is it. A line that is neither answer nor log is a violation.
-  void take_lines(std::int64_t id, ServerReply& reply);
-  void take_line(const std::string& text, std::int64_t id, ServerReply& reply);
-  void wait(std::int64_t id, double timeout_s, ServerReply& reply);
-  void kill();
+  void take_lines(std::int64_t id, ServerReply& reply) {
+    while (!lines_.empty() && !reply.answer && reply.violation.empty()) {
+      const std::string text = std::move(lines_.front());
+      lines_.pop_front();
+      ++lines_read_;
+      if (text.find_first_not_of(" \t\r") != std::string::npos) take_line(text, id, reply);
+    }
+    if (too_long_ && !reply.answer && reply.violation.empty())
+      reply.violation = fmt::format("line {} of the server's standard output is longer than 16 MiB: {}",
+                                    lines_read_ + 1, shown_line(std::string_view(line_).substr(0, shown_of_line)));
+  }
+
+  void take_line(const std::string& text, std::int64_t id, ServerReply& reply) {
+    Json json = base::read_json(text);
+    if (!json.is_object()) {
+      const bool number = text.find("NaN") != text.npos || text.find("Infinity") != text.npos;
+      const bool deep =
+          std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; }) > base::max_json_levels;
+      const std::string why = !json.is_discarded() ? ""
+                              : deep               ? fmt::format(", or has more than {} levels", base::max_json_levels)
+                              : number             ? ", which has neither NaN nor Infinity"
+                                                   : "";
+      reply.violation = fmt::format(
+          "line {} of the server's standard output is not a JSON object{}: {} (only answers belong there; "
+          "other output belongs on standard error)",
+          lines_read_, why, shown_line(text));
+      return;
+    }
+    const auto found = json.find("log");
+    if (found != json.end() && found->is_string()) log_tail_.append(found->get_ref<const std::string&>() + "\n");
+    const auto number = json.find("id");
+    if (number == json.end() && found != json.end()) return;
+    if (id >= 0 && number != json.end() && *number == id) {
+      reply.answer = std::make_shared<const Json>(std::move(json));
+      return;
+    }
+    reply.violation =
+        fmt::format("line {} of the server's standard output {}, and {}: {}", lines_read_,
+                    number == json.end()     ? "has no \"id\""
+                    : number->is_primitive() ? "has the id " + base::printable(number->dump(), 40)
+                                             : "has an id that is not a number",
+                    id < 0 ? "no request was open" : fmt::format("the request has the id {}", id), shown_line(text));
+  }
+
+  void wait(std::int64_t id, double timeout_s, ServerReply& reply) {
+    const system::Deadline timeout(loop_, timeout_s, child_.pid(), [&](system::Expiry why) {
+      if (!child_.running()) return;
+      reply.end.timed_out = true;
+      reply.end.expiry = why;
+    });
+    system::EventLoop::Watch look;
+    const std::function<void()> look_for_stop = [&] {
+      if (system::is_stopped(child_.pid())) reply.end.suspended = true;
+      look = loop_.call_after(stop_check_ms, look_for_stop);
+    };
+    look = loop_.call_after(stop_check_ms, look_for_stop);
+    loop_.run_until([&] {
+      take_lines(id, reply);
+      return reply.answer || !reply.violation.empty() || ended_ || reply.end.timed_out;
+    });
+  }
+
+  void kill() {
+    if (ended_) return;
+    if (child_.ended_ns() == 0) system::kill_tree(child_.pid());  // else its id may be another process's
+    bool late = false;
+    const system::EventLoop::Watch patience = loop_.call_after(death_ms, [&] { late = true; });
+    loop_.run_until([&] { return ended_ || late; });
+  }
 
   system::EventLoop loop_;
   system::Subprocess child_;
@@ -101,132 +217,6 @@ std::string text_in(const Json& answer, const char* name) {
 std::string identity(const build::Artifact& artifact, const device::ProgramCall& call) {
   return Json{call.words, call.environment, call.folder, call.device, artifact.image.empty() ? "" : artifact.key}.dump(
       -1, ' ', true, Json::error_handler_t::replace);
-}
-
-void Server::read(std::string_view bytes) {
-  if (too_long_) return;
-  while (!bytes.empty()) {
-    const std::size_t end = bytes.find('\n');
-    line_.append(bytes.substr(0, end));
-    if (line_.size() > longest_answer) {
-      too_long_ = true;
-      return;
-    }
-    if (end == std::string_view::npos) return;
-    bytes.remove_prefix(end + 1);
-    lines_.push_back(std::exchange(line_, {}));
-  }
-}
-
-void Server::take_line(const std::string& text, std::int64_t id, ServerReply& reply) {
-  Json json = base::read_json(text);
-  if (!json.is_object()) {
-    const bool number = text.find("NaN") != text.npos || text.find("Infinity") != text.npos;
-    const bool deep =
-        std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; }) > base::max_json_levels;
-    const std::string why = !json.is_discarded() ? ""
-                            : deep               ? fmt::format(", or has more than {} levels", base::max_json_levels)
-                            : number             ? ", which has neither NaN nor Infinity"
-                                                 : "";
-    reply.violation = fmt::format(
-        "line {} of the server's standard output is not a JSON object{}: {} (only answers belong there; "
-        "other output belongs on standard error)",
-        lines_read_, why, shown_line(text));
-    return;
-  }
-  const auto found = json.find("log");
-  if (found != json.end() && found->is_string()) log_tail_.append(found->get_ref<const std::string&>() + "\n");
-  const auto number = json.find("id");
-  if (number == json.end() && found != json.end()) return;
-  if (id >= 0 && number != json.end() && *number == id) {
-    reply.answer = std::make_shared<const Json>(std::move(json));
-    return;
-  }
-  reply.violation =
-      fmt::format("line {} of the server's standard output {}, and {}: {}", lines_read_,
-                  number == json.end()     ? "has no \"id\""
-                  : number->is_primitive() ? "has the id " + base::printable(number->dump(), 40)
-                                           : "has an id that is not a number",
-                  id < 0 ? "no request was open" : fmt::format("the request has the id {}", id), shown_line(text));
-}
-
-void Server::take_lines(std::int64_t id, ServerReply& reply) {
-  while (!lines_.empty() && !reply.answer && reply.violation.empty()) {
-    const std::string text = std::move(lines_.front());
-    lines_.pop_front();
-    ++lines_read_;
-    if (text.find_first_not_of(" \t\r") != std::string::npos) take_line(text, id, reply);
-  }
-  if (too_long_ && !reply.answer && reply.violation.empty())
-    reply.violation = fmt::format("line {} of the server's standard output is longer than 16 MiB: {}", lines_read_ + 1,
-                                  shown_line(std::string_view(line_).substr(0, shown_of_line)));
-}
-
-void Server::wait(std::int64_t id, double timeout_s, ServerReply& reply) {
-  const system::Deadline timeout(loop_, timeout_s, child_.pid(), [&](system::Expiry why) {
-    if (!child_.running()) return;
-    reply.end.timed_out = true;
-    reply.end.expiry = why;
-  });
-  system::EventLoop::Watch look;
-  const std::function<void()> look_for_stop = [&] {
-    if (system::is_stopped(child_.pid())) reply.end.suspended = true;
-    look = loop_.call_after(stop_check_ms, look_for_stop);
-  };
-  look = loop_.call_after(stop_check_ms, look_for_stop);
-  loop_.run_until([&] {
-    take_lines(id, reply);
-    return reply.answer || !reply.violation.empty() || ended_ || reply.end.timed_out;
-  });
-}
-
-void Server::kill() {
-  if (ended_) return;
-  if (child_.ended_ns() == 0) system::kill_tree(child_.pid());  // else its id may be another process's
-  bool late = false;
-  const system::EventLoop::Watch patience = loop_.call_after(death_ms, [&] { late = true; });
-  loop_.run_until([&] { return ended_ || late; });
-}
-
-Server::Server(const ProgramRun& command) {
-  system::adopt_orphans();
-  system::SubprocessOptions options;
-  options.argv = command.argv;
-  options.env = command.env;
-  options.cwd = command.folder;
-  options.own_group = false;
-  options.on_stdout = [this](std::string_view bytes) { read(bytes); };
-  options.on_stderr = [this](std::string_view bytes) { log_tail_.append(bytes); };
-  options.on_exit = [this](int exit_code, int signal) {
-    exit_code_ = exit_code;
-    signal_ = signal;
-    ended_ = true;
-  };
-  child_ = system::start_patiently(loop_, options);
-}
-
-ServerReply Server::ask(nlohmann::ordered_json request, double timeout_s) {
-  ServerReply reply;
-  log_.clear();
-  const std::uint64_t suspensions_before = system::suspensions();
-  const std::int64_t id = next_id_++;
-  request["id"] = id;
-  // Lines that the server wrote after its last answer belong to no request.
-  loop_.run_ready();
-  take_lines(-1, reply);
-  if (reply.violation.empty()) {
-    child_.write(request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-    wait(id, timeout_s, reply);
-  }
-  child_.read_pending_stderr();
-  if (!reply.answer) kill();
-  log_tail_.cut();
-  reply.end.stderr_text = log_;
-  reply.end.stdout_text = line_.substr(0, shown_of_line);
-  reply.end.exit_code = exit_code_;
-  reply.end.signal = signal_;
-  reply.end.suspended = reply.end.suspended || system::suspensions() != suspensions_before;
-  return reply;
 }
 
 }  // namespace
