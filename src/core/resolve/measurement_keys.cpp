@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/hash.hpp"
 #include "base/named.hpp"
 #include "core/resolve/resolve_state.hpp"
 

@@ -21,22 +21,23 @@ std::vector<std::int64_t> numbers(const std::vector<spec::CompiledText>& texts, 
   return values;
 }
 
-measure::TensorMap map_of(const TensorMapTexts& texts, const std::vector<std::int64_t>& buffer, const Number& number) {
-  const auto one = [&](const std::optional<spec::CompiledText>& text, std::int64_t usual) {
-    return text ? number(*text) : usual;
+measure::TensorMap map_of(const TensorMapTexts& texts, const Number& number) {
+  const auto list = [&](const char* key) { return numbers(texts.texts(key), number); };
+  const auto one = [&](const char* key, std::int64_t& value) {
+    for (const spec::CompiledText& text : texts.texts(key)) value = number(text);
   };
   const spec::TensorMapSpec& spec = *texts.argument->map;
   measure::TensorMap map;
   map.dtype = texts.argument->dtype;
   map.tf32 = spec.tf32;
-  map.shape = texts.shape.empty() ? buffer : numbers(texts.shape, number);
-  map.box = numbers(texts.box, number);
-  map.element_strides = texts.element_strides.empty() ? std::vector<std::int64_t>(map.shape.size(), 1)
-                                                      : numbers(texts.element_strides, number);
-  map.strides = texts.strides.empty() ? measure::dense_strides(map.shape) : numbers(texts.strides, number);
-  map.swizzle = one(texts.swizzle, map.swizzle);
-  map.l2_promotion = one(texts.l2_promotion, map.l2_promotion);
-  map.interleave = one(texts.interleave, map.interleave);
+  map.shape = list(texts.texts("shape").empty() ? "of" : "shape");
+  map.box = list("box");
+  map.element_strides = list("element_strides");
+  if (map.element_strides.empty()) map.element_strides.assign(map.shape.size(), 1);
+  map.strides = texts.texts("strides").empty() ? measure::dense_strides(map.shape) : list("strides");
+  one("swizzle", map.swizzle);
+  one("l2_promotion", map.l2_promotion);
+  one("interleave", map.interleave);
   map.nan_outside = spec.nan_outside;
   return map;
 }
@@ -57,32 +58,21 @@ std::optional<std::string> beyond_buffer(const TensorMapTexts& texts, const meas
 
 }  // namespace
 
-std::vector<const spec::CompiledText*> TensorMapTexts::all() const {
-  std::vector<const spec::CompiledText*> texts;
-  for (const auto* list : {&box, &shape, &strides, &element_strides, &buffer_shape})
-    for (const spec::CompiledText& text : *list) texts.push_back(&text);
-  const std::vector<const spec::CompiledText*> others = words();
-  texts.insert(texts.end(), others.begin(), others.end());
-  return texts;
+const std::vector<spec::CompiledText>& TensorMapTexts::texts(std::string_view key) const {
+  return std::find_if(values.begin(), values.end(), [&](const auto& each) { return each.first == key; })->second;
+}
+
+std::vector<const spec::CompiledText*> TensorMapTexts::all(const std::set<std::string>& keys) const {
+  std::vector<const spec::CompiledText*> found;
+  for (const auto& [key, list] : values)
+    for (const spec::CompiledText& text : list)
+      if (keys.empty() || keys.contains(key)) found.push_back(&text);
+  return found;
 }
 
 spec::Location TensorMapTexts::at(const std::string& key) const {
-  const std::pair<const char*, const std::vector<spec::CompiledText>*> lists[] = {
-      {"box", &box}, {"shape", &shape}, {"strides", &strides}, {"element_strides", &element_strides}};
-  for (const auto& [name, list] : lists)
-    if (key == name && !list->empty()) return list->front().source().at;
-  const std::pair<const char*, const std::optional<spec::CompiledText>*> words[] = {
-      {"swizzle", &swizzle}, {"l2_promotion", &l2_promotion}, {"interleave", &interleave}};
-  for (const auto& [name, word] : words)
-    if (key == name && *word) return (*word)->source().at;
-  return argument->at;
-}
-
-std::vector<const spec::CompiledText*> TensorMapTexts::words() const {
-  std::vector<const spec::CompiledText*> texts;
-  for (const auto* one : {&swizzle, &l2_promotion, &interleave})
-    if (*one) texts.push_back(&**one);
-  return texts;
+  const std::vector<const spec::CompiledText*> found = all({key});
+  return found.empty() ? argument->at : found.front()->source().at;
 }
 
 std::vector<measure::TensorMap> CandidateResolver::tensor_maps(const space::Config& config) const {
@@ -90,13 +80,14 @@ std::vector<measure::TensorMap> CandidateResolver::tensor_maps(const space::Conf
   const Number number = [&](const spec::CompiledText& text) { return state_->integer_of(text, config); };
   for (const TensorMapTexts& texts : state_->buffers.maps) {
     const spec::ArgSpec& argument = *texts.argument;
-    const std::vector<std::int64_t> buffer = numbers(texts.buffer_shape, number);
-    measure::TensorMap map = map_of(texts, buffer, number);
+    const std::vector<std::int64_t> buffer = numbers(texts.texts("of"), number);
+    measure::TensorMap map = map_of(texts, number);
     const auto refuse = [&](const std::vector<const spec::CompiledText*>& causes, const measure::ForbiddenMap& found) {
       state_->reject(causes, config, texts.at(found.key),
                      fmt::format("tensor map '{}': {}", argument.name, found.reason));
     };
-    if (const auto found = measure::forbidden_words(map)) refuse(texts.words(), *found);
+    if (const auto found = measure::forbidden_words(map))
+      refuse(texts.all({"swizzle", "l2_promotion", "interleave"}), *found);
     if (const auto found = measure::forbidden(map)) refuse(texts.all(), *found);
     if (const auto reason = beyond_buffer(texts, map, buffer)) refuse(texts.all(), {"shape", *reason});
     if (const auto lack = measure::lack_of_tensor_maps(state_->device))

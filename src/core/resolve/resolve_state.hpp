@@ -18,7 +18,6 @@
 #include "core/resolve/unit_source.hpp"
 #include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
-#include "xtune/outcome.hpp"
 
 namespace xtune::spec {
 struct ProcessCommand;
@@ -61,15 +60,15 @@ struct ScratchTexts {
 struct TensorMapTexts {
   const spec::ArgSpec* argument;
   const spec::ArgSpec* of;
-  std::vector<spec::CompiledText> buffer_shape;  ///< of `of`
-  std::vector<spec::CompiledText> box, shape, strides, element_strides;
-  std::optional<spec::CompiledText> swizzle, l2_promotion, interleave;
+  /// By key; "of" has the shape of `of`. Empty: the spec does not have the key.
+  std::vector<std::pair<std::string, std::vector<spec::CompiledText>>> values;
 
-  std::vector<const spec::CompiledText*> all() const;
+  /// The texts of a key that values has.
+  const std::vector<spec::CompiledText>& texts(std::string_view key) const;
+  /// The texts of these keys; by default of all.
+  std::vector<const spec::CompiledText*> all(const std::set<std::string>& keys = {}) const;
   /// The place of a key's value; of the argument, if the spec does not have the key.
   spec::Location at(const std::string& key) const;
-  /// Swizzle, l2_promotion and interleave.
-  std::vector<const spec::CompiledText*> words() const;
 };
 
 /// Arguments that are buffers of one configuration, or describe a buffer for it.

@@ -14,7 +14,6 @@
 #include "core/build/include_scan.hpp"
 #include "core/build/unread_headers.hpp"
 #include "core/init/signature.hpp"
-#include "core/spec/spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "system/files.hpp"
 

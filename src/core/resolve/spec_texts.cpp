@@ -13,7 +13,6 @@
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
-#include "system/machine.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {
@@ -31,18 +30,18 @@ std::vector<spec::CompiledText> compile_expressions(const std::vector<spec::Text
 TensorMapTexts compile_map(const spec::ArgSpec& argument, const spec::ArgSpec& of) {
   const spec::TensorMapSpec& map = *argument.map;
   const auto one = [](const std::optional<spec::Text>& text) {
-    return text ? std::optional(spec::CompiledText::expression(*text)) : std::nullopt;
+    return text ? compile_expressions({*text}) : std::vector<spec::CompiledText>();
   };
   return {&argument,
           &of,
-          compile_expressions(of.shape),
-          compile_expressions(map.box),
-          compile_expressions(map.shape),
-          compile_expressions(map.strides),
-          compile_expressions(map.element_strides),
-          one(map.swizzle),
-          one(map.l2_promotion),
-          one(map.interleave)};
+          {{"box", compile_expressions(map.box)},
+           {"shape", compile_expressions(map.shape)},
+           {"strides", compile_expressions(map.strides)},
+           {"element_strides", compile_expressions(map.element_strides)},
+           {"of", compile_expressions(of.shape)},
+           {"swizzle", one(map.swizzle)},
+           {"l2_promotion", one(map.l2_promotion)},
+           {"interleave", one(map.interleave)}}};
 }
 
 void add_templates(std::vector<spec::CompiledText>& to, const std::vector<spec::Text>& texts) {

@@ -6,7 +6,6 @@
 #include "core/build/include_scan.hpp"
 #include "core/build/tokens.hpp"
 #include "core/init/signature.hpp"
-#include "core/space/value.hpp"
 
 namespace xtune::resolve {
 
