@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -14,8 +13,6 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "core/spec/dtype.hpp"
-#include "core/validate/inputs.hpp"
 #include "system/parallel.hpp"
 
 namespace xtune::validate {
@@ -26,22 +23,17 @@ constexpr std::uint64_t compared_elements = std::uint64_t{1} << 17;
 constexpr std::size_t block = 1024;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct Tally {
-  std::uint64_t mismatched = 0, nans = 0, infinities = 0, outliers = 0, unwritten = 0;
-  std::uint64_t first = ~std::uint64_t{0};
-  double max_abs = 0, max_rel = 0;
-
-  void add(const Tally& other) {
-    mismatched += other.mismatched;
-    nans += other.nans;
-    infinities += other.infinities;
-    outliers += other.outliers;
-    unwritten += other.unwritten;
-    first = std::min(first, other.first);
-    max_abs = std::max(max_abs, other.max_abs);
-    max_rel = std::max(max_rel, other.max_rel);
-  }
-};
+/// Adds what was counted in another piece of the output.
+void add(const Comparison& piece, Comparison& to) {
+  to.mismatched += piece.mismatched;
+  to.nans += piece.nans;
+  to.infinities += piece.infinities;
+  to.outliers += piece.outliers;
+  to.unwritten += piece.unwritten;
+  if (piece.first_index) to.first_index = std::min(to.first_index.value_or(*piece.first_index), *piece.first_index);
+  to.max_abs_error = std::max(to.max_abs_error, piece.max_abs_error);
+  to.max_rel_error = std::max(to.max_rel_error, piece.max_rel_error);
+}
 
 struct Pair {
   DType type;
@@ -65,19 +57,19 @@ bool left_alone(const Pair& pair, std::uint64_t index) {
   return holds_poison(pair.type, pair.expected + index * pair.size);
 }
 
-void count_mismatch(Tally& tally, std::uint64_t index) {
+void count_mismatch(Comparison& tally, std::uint64_t index) {
   ++tally.mismatched;
-  tally.first = std::min(tally.first, index);
+  tally.first_index = std::min(tally.first_index.value_or(index), index);
 }
 
-void judge_left_alone(const Pair& pair, std::uint64_t index, Tally& tally) {
+void judge_left_alone(const Pair& pair, std::uint64_t index, Comparison& tally) {
   if (same_bits(pair, index)) return;
   count_mismatch(tally, index);
   ++tally.outliers;
 }
 
 // step: minimum tolerance for allowed mismatches: the distance of neighbouring values of the type.
-void judge(const Pair& pair, std::uint64_t index, double error, double size, double step, Tally& tally) {
+void judge(const Pair& pair, std::uint64_t index, double error, double size, double step, Comparison& tally) {
   const Tolerance& tolerance = pair.tolerance;
   const double allowed = tolerance.atol_at(index) + tolerance.rtol * size;
   if (error <= allowed) return;
@@ -89,7 +81,7 @@ void judge(const Pair& pair, std::uint64_t index, double error, double size, dou
 // Returns true if every pair is finite and within tolerance; the tally is then complete. The loop has no branch and
 // four independent maxima, so that it runs at the speed of memory.
 template <class T>
-bool agree(const T* actual, const T* expected, std::size_t count, double rtol, double atol, Tally& tally) {
+bool agree(const T* actual, const T* expected, std::size_t count, double rtol, double atol, Comparison& tally) {
   std::array<double, 4> abs_error{}, rel_error{};
   std::array<int, 4> doubtful{};
   const auto look = [&](std::size_t i, std::size_t lane) {
@@ -107,8 +99,8 @@ bool agree(const T* actual, const T* expected, std::size_t count, double rtol, d
     for (std::size_t lane = 0; lane < 4; ++lane) look(i + lane, lane);
   for (; i < count; ++i) look(i, 0);
   if (doubtful[0] | doubtful[1] | doubtful[2] | doubtful[3]) return false;
-  tally.max_abs = std::max(tally.max_abs, *std::max_element(abs_error.begin(), abs_error.end()));
-  tally.max_rel = std::max(tally.max_rel, *std::max_element(rel_error.begin(), rel_error.end()));
+  tally.max_abs_error = std::max(tally.max_abs_error, *std::max_element(abs_error.begin(), abs_error.end()));
+  tally.max_rel_error = std::max(tally.max_rel_error, *std::max_element(rel_error.begin(), rel_error.end()));
   return true;
 }
 
@@ -125,7 +117,7 @@ Complex load_complex(DType type, const std::byte* element) {
 }
 
 /// A real number has no imaginary part.
-void compare_number(const Pair& pair, std::uint64_t index, const Complex& got, const Complex& want, Tally& tally) {
+void compare_number(const Pair& pair, std::uint64_t index, const Complex& got, const Complex& want, Comparison& tally) {
   if (unwritten(pair, index)) ++tally.unwritten;
   if (want.is_nan() && left_alone(pair, index)) return judge_left_alone(pair, index, tally);
   if (got.is_finite() && want.is_finite()) {
@@ -133,15 +125,16 @@ void compare_number(const Pair& pair, std::uint64_t index, const Complex& got, c
     const double error = std::hypot(got.real - want.real, got.imaginary - want.imaginary);
     judge(pair, index, error, size, 2 * unit_roundoff(pair.type) * size, tally);
     // Two doubles can differ by more than the largest double; the report stays finite.
-    tally.max_abs = std::max(tally.max_abs, std::min(error, std::numeric_limits<double>::max()));
-    if (size > 0) tally.max_rel = std::max(tally.max_rel, std::min(error / size, std::numeric_limits<double>::max()));
+    tally.max_abs_error = std::max(tally.max_abs_error, std::min(error, std::numeric_limits<double>::max()));
+    if (size > 0)
+      tally.max_rel_error = std::max(tally.max_rel_error, std::min(error / size, std::numeric_limits<double>::max()));
   } else if (!(got == want) && !(got.is_nan() && want.is_nan())) {
     ++(got.is_nan() ? tally.nans : want.is_finite() ? tally.infinities : tally.outliers);
     count_mismatch(tally, index);
   }
 }
 
-void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
+void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Comparison& tally) {
   std::array<double, block> actual, expected;
   const Tolerance& tolerance = pair.tolerance;
   std::size_t count = 0;
@@ -165,7 +158,7 @@ void compare_floats(const Pair& pair, std::uint64_t begin, std::uint64_t end, Ta
   }
 }
 
-void compare_complex(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
+void compare_complex(const Pair& pair, std::uint64_t begin, std::uint64_t end, Comparison& tally) {
   for (std::uint64_t index = begin; index < end; ++index)
     compare_number(pair, index, load_complex(pair.type, pair.actual + index * pair.size),
                    load_complex(pair.type, pair.expected + index * pair.size), tally);
@@ -190,7 +183,7 @@ Integer load_integer(DType type, const std::byte* element) {
 
 double size_of_integer(Integer value) { return static_cast<double>(value < 0 ? -value : value); }
 
-void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, Tally& tally) {
+void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, Comparison& tally) {
   for (std::uint64_t at = begin; at < end; at += block) {
     const std::uint64_t stop = std::min<std::uint64_t>(end, at + block);
     if (std::memcmp(pair.actual + at * pair.size, pair.expected + at * pair.size, (stop - at) * pair.size) == 0)
@@ -202,8 +195,8 @@ void compare_integers(const Pair& pair, std::uint64_t begin, std::uint64_t end, 
       if (error == 0) continue;
       const double size = size_of_integer(want);
       judge(pair, index, error, size, 1, tally);
-      tally.max_abs = std::max(tally.max_abs, error);
-      if (size > 0) tally.max_rel = std::max(tally.max_rel, error / size);
+      tally.max_abs_error = std::max(tally.max_abs_error, error);
+      if (size > 0) tally.max_rel_error = std::max(tally.max_rel_error, error / size);
     }
   }
 }
@@ -300,33 +293,24 @@ Comparison compare(const std::string& output, DType type, std::span<const std::b
     throw std::invalid_argument(fmt::format("compare: {} and {} bytes for output '{}' of {} bytes", actual.size(),
                                             expected.size(), output, layout.bytes()));
   const Pair pair{type, size_of(type), actual.data(), expected.data(), tolerance};
-  Tally total;
+  Comparison result;
   std::mutex mutex;
   system::parallel_for(layout.elements(), compared_elements, [&](std::uint64_t begin, std::uint64_t end) {
-    Tally tally;
+    Comparison tally;
     spec::is_complex(type)    ? compare_complex(pair, begin, end, tally)
     : spec::is_floating(type) ? compare_floats(pair, begin, end, tally)
                               : compare_integers(pair, begin, end, tally);
     const std::lock_guard lock(mutex);
-    total.add(tally);
+    add(tally, result);
   });
-  Comparison result;
   result.output = output;
   result.count = layout.elements();
-  result.mismatched = total.mismatched;
-  result.nans = total.nans;
-  result.infinities = total.infinities;
-  result.outliers = total.outliers;
-  result.unwritten = total.unwritten;
-  result.max_abs_error = total.max_abs;
-  result.max_rel_error = total.max_rel;
-  result.passed = total.nans == 0 && total.infinities == 0 && total.outliers == 0 &&
-                  total.mismatched <= allowed_mismatches(result.count, tolerance.max_mismatched_ratio);
-  if (total.mismatched) {
-    result.first_index = total.first;
-    result.first_coordinates = coordinates_of(total.first, shape);
-    const std::byte *const got = actual.data() + total.first * pair.size, *const want =
-                                                                              expected.data() + total.first * pair.size;
+  result.passed = result.nans == 0 && result.infinities == 0 && result.outliers == 0 &&
+                  result.mismatched <= allowed_mismatches(result.count, tolerance.max_mismatched_ratio);
+  if (result.first_index) {
+    result.first_coordinates = coordinates_of(*result.first_index, shape);
+    const std::uint64_t at = *result.first_index * pair.size;
+    const std::byte *const got = actual.data() + at, *const want = expected.data() + at;
     const Complex actual_number = load_complex(type, got), expected_number = load_complex(type, want);
     result.actual = actual_number.real;
     result.actual_imaginary = actual_number.imaginary;

@@ -5,8 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "base/random.hpp"
 #include "system/parallel.hpp"
