@@ -21,7 +21,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <sstream>
 #include <utility>
 

@@ -2,8 +2,6 @@
 #include "system/chosen_store.hpp"
 
 #include <cstdlib>
-#include <optional>
-#include <string>
 
 #include "base/text.hpp"
 #include "system/files.hpp"

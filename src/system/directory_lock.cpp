@@ -12,7 +12,6 @@
 #include <set>
 #include <utility>
 
-#include "system/clock.hpp"
 #include "system/descriptor.hpp"
 
 namespace xtune::system {

@@ -1,7 +1,6 @@
 // Locks on directories, so that processes that write the same files take turns.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>

@@ -21,7 +21,6 @@
 #include <ctime>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -13,10 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <optional>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <thread>
 
 #include "base/random.hpp"

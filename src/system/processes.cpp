@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <string>
 #include <system_error>
 #include <thread>
 

@@ -16,11 +16,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/text.hpp"
 #include "system/clock.hpp"

@@ -15,8 +15,6 @@
 // the finals, which measure the remaining configurations side by side.
 #include "core/measure/race.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace xtune::measure {
