@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -162,13 +163,38 @@ class WorkerPool {
   /// usable.
   void cancel_all() noexcept;
 
-  std::size_t size() const noexcept;
-  std::size_t busy() const noexcept;    ///< number of jobs in a worker
-  std::size_t queued() const noexcept;  ///< number of waiting jobs
+  std::size_t size() const noexcept { return slots_.size(); }
+  std::size_t busy() const noexcept;                             ///< number of jobs in a worker
+  std::size_t queued() const noexcept { return queue_.size(); }  ///< number of waiting jobs
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  struct Job {
+    std::string frame;
+    double timeout_s = 0;
+    Callback callback;
+    double expected_s = 0;  ///< infinite: unknown
+    bool alone = false;
+  };
+  struct Slot {
+    std::unique_ptr<WorkerProcess> worker;
+    std::optional<Job> job;
+    system::EventLoop::Watch retry;
+    int failed_starts = 0;
+    bool retired() const noexcept;
+  };
+  void add(Job job);
+  Slot* idle_slot() noexcept;
+  void dispatch();
+  void send(Slot& slot);
+  void on_reply(Slot& slot, WorkerReply reply);
+  void fail_next();
+
+  system::EventLoop& loop_;
+  std::vector<Slot> slots_;
+  Admission admits_;
+  std::deque<Job> queue_;
+  system::EventLoop::Watch failing_;
+  std::string last_reason_;
 };
 
 /// The maximum number of compilers at once, at least 1, from the first of these that is not empty: `given`, which is
