@@ -4,7 +4,7 @@
 #include "api/workers.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/search/strategy.hpp"
-#include "worker/ipc/inventory.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/build/artifact.hpp"
-#include "worker/ipc/inventory.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune {
 

@@ -17,7 +17,6 @@
 #include <cstring>
 #include <exception>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <type_traits>
@@ -36,7 +35,6 @@
 #include "system/machine.hpp"
 #include "system/processes.hpp"
 #include "worker/bench_session.hpp"
-#include "worker/ipc/inventory.hpp"
 #include "worker/ipc/protocol.hpp"
 #include "worker/process_state.hpp"
 #include "xtune/error.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/measure/device.hpp"
-#include "worker/ipc/inventory.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune::worker {
 
@@ -21,7 +21,7 @@ int bench_worker_main(int in, int out, bool sanitize);
 
 /// Queries a backend in this process, which initialises its driver. Never throws for missing parts.
 run::BackendState probe_backend(const std::string& name, Probe probe = Probe::all);
-/// Prints one line of JSON with the backend's state on this machine (read by worker/ipc/inventory.hpp).
+/// Prints one line of JSON with the backend's state on this machine (read by worker/ipc/inventory.cpp).
 int probe_worker_main(const std::string& backend, Probe probe);
 
 /// Fixes the clocks of these devices, writes one line of JSON to descriptor `out` ({"locked_mhz": [..], "undo": [..]},

@@ -7,8 +7,8 @@
 
 #include "core/build/keyed_files.hpp"
 #include "support/record_members.hpp"
-#include "worker/ipc/inventory.hpp"
 #include "worker/ipc/protocol.hpp"
+#include "worker/ipc/target.hpp"
 
 namespace xtune {
 XTUNE_ENUMERATORS(DType, 17)

@@ -1,5 +1,4 @@
 // Probes backends in a separate process, and caches the results.
-#include "worker/ipc/inventory.hpp"
 
 #include <fmt/core.h>
 #include <sched.h>
@@ -26,7 +25,6 @@
 #include "system/subprocess.hpp"
 #include "system/trust.hpp"
 #include "worker/ipc/target.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::worker {
 namespace {

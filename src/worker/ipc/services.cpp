@@ -10,9 +10,6 @@
 
 #include "base/text.hpp"
 #include "system/chosen_store.hpp"
-#include "system/files.hpp"
-#include "system/machine.hpp"
-#include "worker/ipc/inventory.hpp"
 #include "worker/ipc/target.hpp"
 
 namespace xtune::worker {

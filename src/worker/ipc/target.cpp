@@ -20,7 +20,6 @@
 #include "core/store/best.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
-#include "worker/ipc/inventory.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {
