@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "base/random.hpp"
-#include "core/run/peers.hpp"
 #include "core/run/search_path.hpp"
+#include "core/run/services.hpp"
 
 using namespace xtune::base;
 using namespace xtune::lab;

@@ -10,7 +10,7 @@
 
 #include "adaptive.hpp"
 #include "base/random.hpp"
-#include "core/run/peers.hpp"
+#include "core/run/services.hpp"
 #include "exhaustive.hpp"
 #include "lab/formats.hpp"
 

@@ -15,7 +15,6 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "core/space/value.hpp"
-#include "core/store/record.hpp"
 #include "core/store/record_log.hpp"
 #include "system/files.hpp"
 #include "system/processes.hpp"

@@ -4,14 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "cluster/claims.hpp"
 #include "cluster/launcher.hpp"
-#include "core/run/peers.hpp"
+#include "core/run/services.hpp"
 #include "core/store/record.hpp"
 #include "system/event_loop.hpp"
 

@@ -9,12 +9,10 @@
 #include <algorithm>
 #include <fstream>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "base/text.hpp"
 #include "core/validate/compare.hpp"
-#include "worker/ipc/protocol.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::worker {

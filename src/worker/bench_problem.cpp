@@ -10,7 +10,6 @@
 
 #include "base/text.hpp"
 #include "core/build/shortage.hpp"
-#include "core/measure/device.hpp"
 #include "xtune/error.hpp"
 #include "xtune/outcome.hpp"
 
@@ -79,13 +78,14 @@ void require_memory(const run::OpenJob& job, const MemoryNeeds& needs, const Mem
                           host_short ? ", or give this process more memory" : ""));
 }
 
-Constants::Constants(const std::vector<validate::ArgumentLayout>& layouts, std::uint64_t seed) {
-  for (const validate::ArgumentLayout& layout : layouts) constants_.push_back(filled_argument(layout, seed));
-}
+namespace {
 
-void Constants::fill(measure::Program& program, const std::optional<std::vector<std::size_t>>& numbers) const {
-  for (std::size_t i = 0; i < (numbers ? numbers->size() : constants_.size()); ++i) {
-    const TestArgument& constant = constants_.at(numbers ? numbers->at(i) : i);
+/// numbers: of the constants that the program has, if it has only some. Throws CandidateFailure(launch_failed) for a
+/// variable that is smaller than its constant.
+void fill_variables(measure::Program& program, const std::vector<TestArgument>& constants,
+                    const std::optional<std::vector<std::size_t>>& numbers) {
+  for (std::size_t i = 0; i < (numbers ? numbers->size() : constants.size()); ++i) {
+    const TestArgument& constant = constants.at(numbers ? numbers->at(i) : i);
     const std::unique_ptr<measure::Buffer> variable = program.variable(i);
     const std::uint64_t bytes = constant.layout.bytes();
     if (variable->size() < bytes)
@@ -99,17 +99,7 @@ void Constants::fill(measure::Program& program, const std::optional<std::vector<
   }
 }
 
-bool Constants::check(measure::Program& program, run::BenchAnswer& answer) const {
-  for (std::size_t i = 0; i < constants_.size(); ++i)
-    if (!check_unchanged(constants_[i], *program.variable(i), "constant", answer)) return false;
-  return true;
-}
-
-const TestArgument* Constants::find(const std::string& name) const noexcept {
-  for (const TestArgument& constant : constants_)
-    if (constant.layout.name == name) return &constant;
-  return nullptr;
-}
+}  // namespace
 
 // A kernel that reads what it has not written computes with poison, so its results are wrong.
 ScratchBuffers::ScratchBuffers(measure::Device& device, const std::vector<validate::ArgumentLayout>& layouts,
@@ -191,7 +181,7 @@ BenchProblem::BenchProblem(measure::Device& device_, run::OpenJob job_, std::fun
   require_memory(job, needs, found);
   for (const run::ArgumentPlan& plan : job.arguments)
     if (plan.buffer) arguments.push_back(filled_argument(*plan.buffer, job.seed));
-  constants = Constants(job.constants, job.seed);
+  for (const validate::ArgumentLayout& layout : job.constants) constants.push_back(filled_argument(layout, job.seed));
   for (std::size_t i = 0; i < count; ++i) {
     BufferSet& set = sets.emplace_back();
     for (const TestArgument& argument : arguments) {
@@ -222,8 +212,8 @@ std::size_t BenchProblem::choose_sets(std::uint64_t free_bytes) {
 void BenchProblem::renew_inputs(std::uint64_t seed) {
   fresh_inputs = true;
   job.seed = seed;
-  for (TestArgument& argument : arguments) argument = filled_argument(argument.layout, seed);
-  constants = Constants(job.constants, seed);
+  for (std::vector<TestArgument>* const list : {&arguments, &constants})
+    for (TestArgument& argument : *list) argument = filled_argument(argument.layout, seed);
 }
 
 build::Artifact BenchProblem::with_image(const build::Artifact& artifact) const {
@@ -235,7 +225,7 @@ build::Artifact BenchProblem::with_image(const build::Artifact& artifact) const 
   throw MissingArtifact(artifact.key, job.cache);
 }
 
-LoadedProgram BenchProblem::load(const KernelCall& call) {
+LoadedProgram BenchProblem::load(const run::KernelCall& call) {
   // On a CPU, kernels are stopped that take half of what is free, and scratch buffers count as theirs.
   constexpr double share = 0.4;
   LoadedProgram loaded;
@@ -244,11 +234,17 @@ LoadedProgram BenchProblem::load(const KernelCall& call) {
   for (const measure::ScalarArgument& scalar : call.scalars)
     if (scalar.replaces && !types.empty()) types.push_back(types.at(*scalar.replaces));
   loaded.program->check_types(types);
-  constants.fill(*loaded.program, call.constants);
+  fill_variables(*loaded.program, constants, call.constants);
   const double max_bytes = call.scratch.empty() ? 0 : static_cast<double>(available_bytes()) * share;
   loaded.scratch =
       std::make_unique<ScratchBuffers>(device, call.scratch, guard_size, static_cast<std::uint64_t>(max_bytes));
   return loaded;
+}
+
+bool BenchProblem::check_constants(measure::Program& program, run::BenchAnswer& answer) const {
+  for (std::size_t i = 0; i < constants.size(); ++i)
+    if (!check_unchanged(constants[i], *program.variable(i), "constant", answer)) return false;
+  return true;
 }
 
 /// With the addresses of buffers, which are in `passed`.
@@ -284,7 +280,7 @@ void BenchProblem::add_up(BufferSet& set, const ScratchBuffers& scratch, const d
 }
 
 std::vector<measure::KernelArgument> BenchProblem::arguments_for(BufferSet& set, const ScratchBuffers& scratch,
-                                                                 const KernelCall& call) const {
+                                                                 const run::KernelCall& call) const {
   std::vector<measure::KernelArgument> passed(job.arguments.size());
   std::size_t buffer = 0, scalar = 0, scratch_buffer = 0, map = 0;
   std::vector<std::size_t> values;

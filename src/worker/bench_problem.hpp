@@ -34,28 +34,6 @@ struct MemoryFound {
 /// and available.
 void require_memory(const run::OpenJob& job, const MemoryNeeds& needs, const MemoryFound& found);
 
-/// The contents of a problem's constants: variables of a kernel's source that are filled before its launches. Each
-/// program has its own copy of them in its variables, which are numbered as the constants are.
-class Constants {
- public:
-  Constants() = default;  ///< none
-  /// Throws Error that opens with a constant's place in the spec.
-  Constants(const std::vector<validate::ArgumentLayout>& layouts, std::uint64_t seed);
-
-  std::size_t size() const noexcept { return constants_.size(); }
-  /// Fills the program's variables. numbers: of the constants that it has, if it has only some. Throws
-  /// CandidateFailure(launch_failed) for a variable that is smaller than its constant.
-  void fill(measure::Program& program, const std::optional<std::vector<std::size_t>>& numbers = {}) const;
-  /// False, with outcome and message in the answer, when one no longer holds what it was filled with.
-  bool check(measure::Program& program, run::BenchAnswer& answer) const;
-  /// nullptr: there is none of this name.
-  const TestArgument* find(const std::string& name) const noexcept;
-  const std::vector<TestArgument>& all() const noexcept { return constants_; }
-
- private:
-  std::vector<TestArgument> constants_;
-};
-
 /// The scratch buffers of one configuration: sized for it, and never compared. Borrows the device. All launches of a
 /// program use the same buffers, whichever set of arguments they take.
 class ScratchBuffers {
@@ -86,26 +64,6 @@ class ScratchBuffers {
   std::vector<std::unique_ptr<GuardedBuffer>> buffers_;
 };
 
-/// What a job launches, and its arguments that are not buffers of the problem; owned by the job.
-struct KernelCall {
-  explicit KernelCall(const run::BenchJob& job)
-      : artifact(job.artifact), launch(job.launch), scalars(job.scalars), maps(job.maps), scratch(job.scratch) {}
-  explicit KernelCall(const run::ReferencePlan& plan)
-      : artifact(plan.artifact),
-        launch(plan.launch),
-        scalars(plan.scalar_arguments),
-        maps(plan.maps),
-        scratch(plan.scratch),
-        constants(plan.constants) {}
-
-  const build::Artifact& artifact;
-  const device::LaunchPlan& launch;
-  const std::vector<measure::ScalarArgument>& scalars;
-  const std::vector<measure::TensorMap>& maps;
-  const std::vector<validate::ArgumentLayout>& scratch;
-  std::optional<std::vector<std::size_t>> constants;  ///< unset: the program has all of them
-};
-
 /// A program whose constants are filled.
 struct LoadedProgram {
   std::unique_ptr<measure::Program> program;
@@ -125,11 +83,14 @@ struct BenchProblem {
   void renew_inputs(std::uint64_t seed);
   build::Artifact with_image(const build::Artifact& artifact) const;
   /// Throws CandidateFailure if the program cannot be loaded or does not fit the problem.
-  LoadedProgram load(const KernelCall& call);
+  LoadedProgram load(const run::KernelCall& call);
+  /// False, with outcome and message in the answer, when a variable of a program that has all constants no longer holds
+  /// what it was filled with.
+  bool check_constants(measure::Program& program, run::BenchAnswer& answer) const;
   /// All arguments, in the spec's order, then the values that steps take instead; a tensor map that no step takes is a
   /// null buffer.
   std::vector<measure::KernelArgument> arguments_for(BufferSet& set, const ScratchBuffers& scratch,
-                                                     const KernelCall& call) const;
+                                                     const run::KernelCall& call) const;
   /// After a launch that is judged: fills the outputs that are sums of scratch buffers, but for those that a launched
   /// reference kernel takes.
   void add_up(BufferSet& set, const ScratchBuffers& scratch, const device::LaunchPlan* launched = nullptr) const;
@@ -142,7 +103,9 @@ struct BenchProblem {
   std::size_t flush_bytes = 0;   ///< overwritten before each sample
   MemoryNeeds needs;
   std::vector<TestArgument> arguments;  ///< buffers only, in kernel order
-  Constants constants;
+  /// Variables of a kernel's source that are filled before its launches. Each program has its own copy of them in its
+  /// variables, which are numbered as the constants are.
+  std::vector<TestArgument> constants;
   std::vector<BufferSet> sets;
   bool fresh_inputs = false;  ///< by a seed other than that of the run
 

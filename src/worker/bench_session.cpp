@@ -90,12 +90,12 @@ run::BenchAnswer BenchSession::bench(const run::BenchJob& job) {
   measure::Budget budget = budget_of(problem_.job, clock_, 1);
   answer.stage = "load";
   try {
-    LoadedProgram loaded = problem_.load(KernelCall(job));
+    LoadedProgram loaded = problem_.load(job);
     answer.stage = "run";
     bench_loaded(loaded, job, budget, answer);
     // After the last launch, so that intact inputs need not be written again for the next configuration.
     if (answer.outcome == Outcome::ok || answer.outcome == Outcome::pruned)
-      validator_.judge_inputs(answer) && problem_.constants.check(*loaded.program, answer);
+      validator_.judge_inputs(answer) && problem_.check_constants(*loaded.program, answer);
   } catch (const build::CandidateFailure& failure) {
     static_cast<run::Ending&>(answer) = ending_of(failure);
   }
@@ -119,9 +119,8 @@ void BenchSession::refuse_late(run::BenchAnswer& answer) const {
 void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job, measure::Budget& budget,
                                 run::BenchAnswer& answer) {
   BufferSet& first = problem_.sets[0];
-  const KernelCall call(job);
   validator_.reset_sets();
-  const std::vector<measure::KernelArgument> arguments = problem_.arguments_for(first, *loaded.scratch, call);
+  const std::vector<measure::KernelArgument> arguments = problem_.arguments_for(first, *loaded.scratch, job);
   const auto run_once = [&](bool timed, bool zeroed = false) {
     loaded.scratch->renew(zeroed);
     measure::RunOptions options{arguments, timed, 0};
@@ -163,7 +162,7 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   };
   if (!judge_repeats(problem_.job.repeats) || (job.validate_only && loaded.program->times_itself())) return;
   answer.stage = "measure";
-  Sampler sampler = measurer_.sampler(loaded, call);
+  Sampler sampler = measurer_.sampler(loaded, job);
   if (job.validate_only) {
     validator_.judge_last_launch(loaded, sampler, true, answer);
     return;
@@ -177,10 +176,9 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
 BenchSession::Contender* BenchSession::contender(const run::BenchJob& job, Contenders& kept) {
   const std::string name = name_of(job);
   if (auto known = kept.extract(name); !known.empty()) return &contenders_.insert(std::move(known))->second;
-  const KernelCall call(job);
-  LoadedProgram loaded = problem_.load(call);
+  LoadedProgram loaded = problem_.load(job);
   loaded.scratch->renew();
-  Sampler sampler = measurer_.sampler(loaded, call);
+  Sampler sampler = measurer_.sampler(loaded, job);
   sampler.warm_up(1);
   return &contenders_.emplace(name, Contender{std::move(loaded), std::move(sampler)})->second;
 }
@@ -251,7 +249,7 @@ void BenchSession::judge_rounds(const std::vector<Contender*>& contenders, std::
     if (contenders.size() == 1) answer.failed = 0;
   }
   for (at = 0; verdict.outcome == Outcome::ok && at < contenders.size(); ++at) {
-    if (!problem_.constants.check(*contenders[at]->loaded.program, verdict)) {
+    if (!problem_.check_constants(*contenders[at]->loaded.program, verdict)) {
       answer.failed = at;
       break;
     }

@@ -9,9 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/measure/device.hpp"
-#include "core/measure/race.hpp"
-#include "core/measure/statistics.hpp"
 #include "worker/validator.hpp"
 
 namespace xtune::worker {
@@ -118,7 +115,7 @@ Measurer::Measurer(BenchProblem& problem, Validator& validator, system::Clock& c
       guard_(problem.job.measure.wait_s),
       roughness_(device::is_cpu(problem.device.info()) ? shared_roughness : 0) {}
 
-Sampler Measurer::sampler(LoadedProgram& loaded, const KernelCall& call) {
+Sampler Measurer::sampler(LoadedProgram& loaded, const run::KernelCall& call) {
   ScratchBuffers& scratch = *loaded.scratch;
   Sampler::Plan plan;
   plan.flush_bytes = problem_.flush_bytes;

@@ -74,7 +74,7 @@ class Measurer {
   /// The references must outlive it.
   Measurer(BenchProblem& problem, Validator& validator, system::Clock& clock);
 
-  Sampler sampler(LoadedProgram& loaded, const KernelCall& call);
+  Sampler sampler(LoadedProgram& loaded, const run::KernelCall& call);
   /// Waits while others use the device or it is too hot, up to the limit in [measure]. Returns how long, in seconds.
   double settle();
   /// Adds the device's state. Returns the reasons why samples until now are suspect.

@@ -13,10 +13,8 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 

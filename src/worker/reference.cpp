@@ -131,14 +131,14 @@ validate::ReferenceFacts compare_launches(TestArgument& argument, measure::Buffe
 }
 
 /// Whether no input, constant or scalar is NaN or infinite.
-bool are_finite(const std::vector<TestArgument>& arguments, const Constants& constants,
+bool are_finite(const std::vector<TestArgument>& arguments, const std::vector<TestArgument>& constants,
                 const run::ReferencePlan& reference) {
   const auto finite = [](const TestArgument& a) {
     return !validate::any_not_finite(a.layout.dtype, a.pristine.bytes());
   };
   return std::all_of(arguments.begin(), arguments.end(), finite) &&
-         std::all_of(constants.all().begin(), constants.all().end(), finite) &&
-         std::none_of(reference.scalar_arguments.begin(), reference.scalar_arguments.end(), may_be_no_number);
+         std::all_of(constants.begin(), constants.end(), finite) &&
+         std::none_of(reference.scalars.begin(), reference.scalars.end(), may_be_no_number);
 }
 
 /// Warnings of tolerances with which a kernel that does nothing, or writes zeros, would pass for most elements.
@@ -234,9 +234,8 @@ std::vector<double> Reference::time_kernel() {
   measurer_.settle();
   validator_.reset_sets();  // the sampler takes turns through all of them
   try {
-    const KernelCall call(plan);
-    LoadedProgram loaded = problem_.load(call);
-    return time_reference(measurer_.sampler(loaded, call), problem_.job.measure, clock_);
+    LoadedProgram loaded = problem_.load(plan);
+    return time_reference(measurer_.sampler(loaded, plan), problem_.job.measure, clock_);
   } catch (const build::CandidateFailure& failure) {
     // The device may be lost, for which no configuration is to blame.
     if (failure.outcome() == Outcome::crashed) throw;
@@ -248,10 +247,9 @@ std::vector<double> Reference::time_kernel() {
 void Reference::make_by_kernel() {
   const run::ReferencePlan& plan = problem_.job.reference;
   try {
-    const KernelCall call(plan);
-    const LoadedProgram loaded = problem_.load(call);
+    const LoadedProgram loaded = problem_.load(plan);
     renew(problem_.arguments, problem_.sets[0], {validate::Poison::usual, true, true}, nullptr);
-    const auto arguments = problem_.arguments_for(problem_.sets[0], *loaded.scratch, call);
+    const auto arguments = problem_.arguments_for(problem_.sets[0], *loaded.scratch, plan);
     const auto launch = [&] {
       loaded.scratch->renew();
       loaded.program->run({arguments, false, 0});
@@ -279,11 +277,12 @@ validate::BuiltinCall Reference::builtin_call(const TestArgument& output) const 
   const run::ReferencePlan& plan = problem_.job.reference;
   validate::BuiltinCall call;
   call.output = &output.layout;
-  call.scalars = {plan.scalars.begin(), plan.scalars.end()};
+  call.scalars = {plan.values.begin(), plan.values.end()};
   for (const auto& [role, name] : plan.arrays) {
-    const TestArgument* found = problem_.constants.find(name);
-    for (const TestArgument& argument : problem_.arguments)
-      if (argument.layout.name == name) found = &argument;
+    const TestArgument* found = nullptr;
+    for (const auto* const list : {&problem_.constants, &problem_.arguments})
+      for (const TestArgument& argument : *list)
+        if (argument.layout.name == name) found = &argument;
     if (!found || found->layout.role == spec::ArgRole::out)
       throw Error(ErrorKind::invalid_spec,
                   "the reference's " + role + " = '" + name + "' is not an input argument of the kernel");
@@ -316,7 +315,7 @@ void Reference::make_by_command() {
       call.inputs.push_back({&argument.layout, argument.pristine.bytes()});
     if (argument.layout.role != spec::ArgRole::in) call.outputs.push_back(&argument.layout);
   }
-  for (const TestArgument& constant : problem_.constants.all())
+  for (const TestArgument& constant : problem_.constants)
     call.inputs.push_back({&constant.layout, constant.pristine.bytes()});
   std::vector<std::vector<std::byte>> results = run_command_reference(call);
   std::size_t output = 0;

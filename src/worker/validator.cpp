@@ -212,7 +212,7 @@ void Validator::check_by_command(BufferSet& set, const std::string& after) const
     set[i]->read(0, contents[i]);
     outputs.push_back({&layout, contents[i]});
   }
-  for (const TestArgument& constant : problem_.constants.all())
+  for (const TestArgument& constant : problem_.constants)
     call.inputs.push_back({&constant.layout, constant.pristine.bytes()});
   try {
     run_command_check(call, outputs);

@@ -74,14 +74,21 @@ XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, driver_
 namespace xtune::run {
 XTUNE_MEMBERS(CompileJob, backend, cache, key, request, scratch, keep_in_scratch, expected_s)
 XTUNE_MEMBERS(ArgumentPlan, buffer, scratch, map_of)
-XTUNE_MEMBERS(ReferencePlan, kind, at, name, output, arrays, scalars, file, command, folder, artifact, launch,
-              scalar_arguments, constants, scratch, maps)
 XTUNE_MEMBERS(OpenJob, backend, device, cache, scratch, seed, sanitize, arguments, constants, types, reference, outputs,
               check_kernel, tolerances, check, check_at, folder, repeats, must_repeat, measure, time_reference)
-XTUNE_MEMBERS(BenchJob, artifact, launch, scalars, incumbent, config, scratch, inputs_seed, maps, validate_only)
 XTUNE_MEMBERS(RoundsJob, jobs, rounds, time_reference)
 
-// Answers have base classes, which structured bindings do not see.
+// Calls and answers have base classes, which structured bindings do not see.
+template <class Call>
+requires std::derived_from<Call, KernelCall>
+auto members(Call& of) {
+  const auto call = std::tie(of.artifact, of.launch, of.scalars, of.scratch, of.maps, of.constants);
+  if constexpr (std::is_same_v<std::remove_const_t<Call>, BenchJob>)
+    return std::tuple_cat(call, std::tie(of.incumbent, of.config, of.inputs_seed, of.validate_only));
+  else
+    return std::tuple_cat(
+        call, std::tie(of.kind, of.at, of.name, of.output, of.arrays, of.values, of.file, of.command, of.folder));
+}
 template <class Answer>
 requires std::derived_from<Answer, Ending>
 auto members(Answer& of) {

@@ -15,7 +15,6 @@
 #include "core/spec/template_text.hpp"
 #include "core/store/record.hpp"
 #include "system/shell_words.hpp"
-#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::run {

@@ -1,6 +1,4 @@
 // Gives compiled trials to devices and takes their answers.
-#include "core/run/bench_queue.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -29,8 +27,6 @@ std::string time_unit_warning(const spec::ProcessSpec& process, const BenchAnswe
       "time; unit = \"ms\" keeps it",
       base::human_time_ms(time_ms), base::human_time_ms(ran_ms), unit, unit);
 }
-
-BenchQueue::BenchQueue(RunParts& run) : run_(run) {}
 
 bool BenchQueue::idle() const { return ready_.empty() && run_.devices.busy() == 0; }
 

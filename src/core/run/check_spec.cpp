@@ -11,7 +11,6 @@
 #include "base/text.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/model/rank.hpp"
-#include "core/run/problem_setup.hpp"
 #include "core/search/strategy.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
@@ -141,6 +140,29 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
   return fmt::format("none of {} configurations that were tried can be launched, {}", tried, example);
 }
 
+ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateResolver& resolver) {
+  const spec::ReferenceSpec& reference = spec.validate.reference;
+  ReferencePlan plan;
+  plan.output = reference.output;
+  plan.file = reference.file;
+  plan.folder = spec.path.parent_path();
+  const space::Config own = resolver.reference_config();
+  plan.scalars = resolver.scalars(own);
+  const Bindings bindings = resolver.bindings(own);
+  const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
+  for (const auto& [role, text] : reference.bindings) {
+    const spec::ArgSpec* const argument = base::find_named(spec.args, text.text);
+    if (argument && has_elements(argument->kind))
+      plan.arrays.emplace_back(role, text.text);
+    else if (spec::is_word_role(role))
+      plan.values[role] = text.text;
+    else
+      plan.values[role] = spec::evaluate(text, lookup);
+  }
+  for (const spec::Text& word : reference.command) plan.command.push_back(spec::expand(word, lookup));
+  return plan;
+}
+
 namespace {
 
 /// As the worker that computes the reference will call it.
@@ -150,7 +172,7 @@ void check_builtin_call(const spec::Spec& spec, const resolve::CandidateResolver
   const ReferencePlan plan = plan_contents(spec, resolver);
   const std::vector<validate::ArgumentLayout> constants = resolver.constants(limit_bytes);
   validate::BuiltinCall call;
-  call.scalars = {plan.scalars.begin(), plan.scalars.end()};
+  call.scalars = {plan.values.begin(), plan.values.end()};
   for (const validate::ArgumentLayout& layout : layouts)
     if (!call.output && layout.role != spec::ArgRole::in && (plan.output.empty() || layout.name == plan.output))
       call.output = &layout;

@@ -1,11 +1,12 @@
-// Checks of a spec that need more than the spec: names that later stages define.
+// Checks of a spec that need more than the spec, such as names that later stages define, and its reference for a
+// worker.
 #pragma once
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "core/resolve/resolve.hpp"
+#include "core/run/services.hpp"
 #include "core/space/space.hpp"
 #include "core/spec/spec.hpp"
 
@@ -21,6 +22,9 @@ void check_spec(const spec::Spec& spec);
 /// large, 2^18 configurations are tried; if none of them can be launched, returns a sentence that says so.
 std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space,
                                           const resolve::CandidateResolver& resolver);
+
+/// A reference that is not a kernel, without its kind, place and name.
+ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateResolver& resolver);
 
 /// Throws Error(invalid_spec) at the reference's place where it is a file that does not hold what its output holds, or
 /// a builtin that does not fit the arguments. limit_bytes: as for CandidateResolver::layouts.

@@ -1,6 +1,4 @@
 // Jobs by artifact, and their cost.
-#include "core/run/compile_queue.hpp"
-
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <cmath>
@@ -57,12 +55,14 @@ void CompileTimes::fit() {
   fitted_ = examples_;
 }
 
-CompileQueue::CompileQueue(RunParts& run, bool longest_first)
-    : run_(run), longest_first_(longest_first), times_(run.space) {}
+CompileQueue::CompileQueue(RunParts& run)
+    : run_(run),
+      longest_first_(!run.path.learns() && !run.spec.search.seconds && !run.options.peers),
+      times_(run.space) {}
 
 void CompileQueue::start(const TrialPtr& trial) {
   run_.setup.prepare();
-  if (!first_start_ns_) first_start_ns_ = run_.clock.now_ns();
+  if (!first_start_ns_) first_start_ns_ = run_.services.clock.now_ns();
   ++trials_;
   const std::string& key = trial->record.artifact_key;
   auto& waiting = waiting_[key];
@@ -92,7 +92,7 @@ void CompileQueue::finish(const std::string& key, const CompileAnswer& answer) {
   run_.totals.compile_cpu_s += answer.cpu_s;
   if (longest_first_ && !answer.cached)
     times_.learn(run_.space.value_indices(trials.front()->proposal.index), answer.cpu_s);
-  run_.totals.compile_wall_s = static_cast<double>(run_.clock.now_ns() - *first_start_ns_) * 1e-9;
+  run_.totals.compile_wall_s = static_cast<double>(run_.services.clock.now_ns() - *first_start_ns_) * 1e-9;
   for (const TrialPtr& trial : trials) {
     if (const std::string& made = answer.artifact.key; !made.empty() && made != trial->record.artifact_key)
       run_.set_keys(trial->record, trial->config, made);

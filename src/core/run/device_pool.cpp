@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.hpp"
 #include "core/space/value.hpp"

@@ -10,19 +10,16 @@
 // A finalist that fails leaves with its failure. If the worker dies and did not report which launch killed it, each
 // finalist is launched on its own in a new worker to find out. After max_unexplained = 3 deaths without a known cause
 // the finals end with the results so far, because the cause is then more likely the machine than a configuration.
-#include "core/run/finals.hpp"
+#include "core/measure/finals.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
 
 #include "base/text.hpp"
-#include "core/measure/finals.hpp"
 #include "core/measure/noise_guard.hpp"
 #include "core/run/run_parts.hpp"
-#include "core/run/services.hpp"
 #include "core/store/best.hpp"
 #include "core/store/record.hpp"
 

@@ -1,12 +1,9 @@
 // Gathers the sources that guide a search.
-#include "core/run/knowledge.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <map>
 #include <set>
 #include <string_view>
@@ -15,6 +12,7 @@
 
 #include "core/measure/statistics.hpp"
 #include "core/model/rank.hpp"
+#include "core/run/search_path.hpp"
 #include "core/space/value.hpp"
 #include "core/store/best.hpp"
 #include "core/store/lookup.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/run/peers.hpp"
 #include "core/run/run_parts.hpp"
+#include "xtune/error.hpp"
 
 namespace xtune::run {
 namespace {

@@ -5,16 +5,14 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
-#include "core/run/peers.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/search_path.hpp"
+#include "core/run/services.hpp"
 #include "core/search/strategy.hpp"
 #include "system/event_loop.hpp"
-#include "xtune/error.hpp"
 
 namespace xtune::run {
 

@@ -1,6 +1,4 @@
 // Compiles the kernels that check configurations, and opens the problem.
-#include "core/run/problem_setup.hpp"
-
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -42,7 +40,7 @@ ReferencePlan plan_kernel(const RunContext& run) {
   const space::Config own = resolver.reference_config();
   ReferencePlan plan;
   plan.launch = resolver.reference_launch();
-  plan.scalar_arguments = resolver.scalars(own);
+  plan.scalars = resolver.scalars(own);
   plan.constants = resolver.reference_constants();
   plan.scratch = resolver.scratch(own);
   // A plain kernel that takes none must not fail for the maps of one configuration.
@@ -54,29 +52,6 @@ ReferencePlan plan_kernel(const RunContext& run) {
 }
 
 }  // namespace
-
-ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateResolver& resolver) {
-  const spec::ReferenceSpec& reference = spec.validate.reference;
-  ReferencePlan plan;
-  plan.output = reference.output;
-  plan.file = reference.file;
-  plan.folder = spec.path.parent_path();
-  const space::Config own = resolver.reference_config();
-  plan.scalar_arguments = resolver.scalars(own);
-  const Bindings bindings = resolver.bindings(own);
-  const auto lookup = [&](std::string_view name) { return space::find_value(bindings, name); };
-  for (const auto& [role, text] : reference.bindings) {
-    const spec::ArgSpec* const argument = base::find_named(spec.args, text.text);
-    if (argument && has_elements(argument->kind))
-      plan.arrays.emplace_back(role, text.text);
-    else if (spec::is_word_role(role))
-      plan.scalars[role] = text.text;
-    else
-      plan.scalars[role] = spec::evaluate(text, lookup);
-  }
-  for (const spec::Text& word : reference.command) plan.command.push_back(spec::expand(word, lookup));
-  return plan;
-}
 
 /// Reading every output back would take longer than most measurements.
 void ProblemSetup::compile_check_kernel(std::function<void(CheckKernel)> done) {

@@ -41,7 +41,7 @@ std::int64_t TimeStamps::next(const store::KeyDigest& key) {
 
 RecordKeeper::RecordKeeper(const RunContext& run)
     : run_(run),
-      stamps_(run.clock),
+      stamps_(run.services.clock),
       writer_(run.options.store, run.target.device.arch, run.spec.kernel.name, run.options.attempt) {}
 
 void RecordKeeper::set_reference(store::ReferenceTime time) {

@@ -5,7 +5,6 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "core/run/services.hpp"
 #include "core/space/value.hpp"
 #include "xtune/error.hpp"
 
@@ -43,13 +42,13 @@ constexpr std::uint64_t default_evals = 400;
 }  // namespace
 
 RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const run::Target& target_,
-                       const TuneOptions& options_, std::size_t parallel, std::size_t devices, system::Clock& clock_,
-                       TuneObserver& observer_, const std::function<void()>& poll)
+                       const TuneOptions& options_, const TuneServices& services_, TuneObserver& observer_,
+                       const std::function<void()>& poll)
     : spec(spec_),
       problem(problem_),
       target(target_),
       options(options_),
-      clock(clock_),
+      services(services_),
       observer(observer_),
       space(spec::make_space(spec, problem, device::device_facts(target.device), poll)),
       resolver(spec, space, problem, target.device, target.arch, target.backend.toolchain, options.sanitize,
@@ -62,7 +61,8 @@ RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const 
       // On a CPU the kernel and the compilers would compete for the same cores, and every time would be wrong.
       alternates(options.alternate || device::is_cpu(target.device)),
       // Each device has one configuration in progress and one waiting.
-      max_in_flight(parallel * (alternates ? 4 : 2) + 2 * std::max<std::size_t>(devices, 1)) {}
+      max_in_flight(services.compiler.parallel() * (alternates ? 4 : 2) +
+                    2 * std::max<std::size_t>(services.benches.size(), 1)) {}
 
 TrialPtr RunContext::make_trial(std::uint64_t index) const {
   auto trial = std::make_shared<Trial>();
@@ -112,9 +112,10 @@ std::uint64_t inputs_seed(std::uint64_t seed, const Bindings& config) {
 }  // namespace
 
 BenchJob RunContext::bench_job(const Trial& trial) const {
-  BenchJob job{trial.artifact, trial.launch, resolver.scalars(trial.config), std::nullopt, trial.record.config};
-  job.scratch = resolver.scratch(trial.config);
-  job.maps = resolver.tensor_maps(trial.config);
+  BenchJob job{{trial.artifact, trial.launch, resolver.scalars(trial.config), resolver.scratch(trial.config),
+                resolver.tensor_maps(trial.config)},
+               std::nullopt,
+               trial.record.config};
   job.validate_only = !measures();
   if (spec.validate.inputs == spec::Inputs::fresh) job.inputs_seed = inputs_seed(spec.search.seed, job.config);
   return job;

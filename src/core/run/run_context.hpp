@@ -11,7 +11,6 @@
 #include "core/measure/device.hpp"
 #include "core/resolve/measurement_keys.hpp"
 #include "core/resolve/resolve.hpp"
-#include "core/run/knowledge.hpp"
 #include "core/run/search_path.hpp"
 #include "core/run/services.hpp"
 #include "core/run/tuner.hpp"
@@ -57,11 +56,9 @@ void fill_record(store::Record& record, const Trial& trial, const device::Device
 
 /// One spec and problem on one kind of device. Constant during a run; every part of the run has a reference to it.
 struct RunContext {
-  /// parallel: maximum number of compilers at once; devices: number of devices that measure. poll: as in Space. The
-  /// references must outlive this.
+  /// poll: as in Space. The references must outlive this.
   RunContext(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
-             std::size_t parallel, std::size_t devices, system::Clock& clock, TuneObserver& observer,
-             const std::function<void()>& poll);
+             const TuneServices& services, TuneObserver& observer, const std::function<void()>& poll);
   RunContext(const RunContext&) = delete;
   RunContext& operator=(const RunContext&) = delete;
 
@@ -69,7 +66,7 @@ struct RunContext {
   const Bindings& problem;
   const run::Target& target;
   const TuneOptions& options;
-  system::Clock& clock;
+  const TuneServices& services;
   TuneObserver& observer;
   const space::Space space;
   const resolve::CandidateResolver resolver;

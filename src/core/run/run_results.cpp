@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "core/measure/finals.hpp"
 #include "core/measure/statistics.hpp"

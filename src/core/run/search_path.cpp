@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "core/run/advisor.hpp"
-#include "core/run/knowledge.hpp"
-#include "core/run/peers.hpp"
 #include "core/run/run_context.hpp"
+#include "core/run/services.hpp"
 
 namespace xtune::run {
 namespace {

@@ -1,5 +1,5 @@
-// What the tuner asks of compilers and devices: jobs, their answers, and the services that it calls. They are
-// implemented by workers, and by fakes in tests.
+// What the tuner asks of compilers and devices: jobs, their answers, and the services that it calls; and of the other
+// processes that share a search. They are implemented by workers and studies, and by fakes in tests.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,10 @@
 #include "core/validate/compare.hpp"
 #include "core/validate/inputs.hpp"
 #include "xtune/outcome.hpp"
+
+namespace xtune::store {
+struct Record;
+}  // namespace xtune::store
 
 namespace xtune::run {
 
@@ -59,24 +63,28 @@ struct ArgumentPlan {
   std::optional<std::size_t> map_of{};  ///< a tensor map: the number of the buffer among the arguments
 };
 
-/// How the worker gets the expected outputs.
-struct ReferencePlan {
+/// What is launched, and its arguments that are not buffers of the problem, in kernel order.
+struct KernelCall {
+  build::Artifact artifact;  ///< without its image
+  device::LaunchPlan launch;
+  std::vector<measure::ScalarArgument> scalars;
+  std::vector<validate::ArgumentLayout> scratch{};
+  std::vector<measure::TensorMap> maps{};
+  /// Which of the problem's constants its artifact's variables are; unset: all of them.
+  std::optional<std::vector<std::size_t>> constants{};
+};
+
+/// How the worker gets the expected outputs. The call is that of a kernel; of others only its scalars are set.
+struct ReferencePlan : KernelCall {
   spec::ReferenceSpec::Kind kind = spec::ReferenceSpec::Kind::none;
   std::string at;                                           ///< place in the spec: "gemm.toml:40:13"
   std::string name;                                         ///< builtin
   std::string output;                                       ///< builtin, file: the argument it describes
   std::vector<std::pair<std::string, std::string>> arrays;  ///< builtin: role, argument name
-  Bindings scalars;                                         ///< builtin
+  Bindings values;                                          ///< builtin: its scalars
   std::filesystem::path file;                               ///< file: .npy
   std::vector<std::string> command;                         ///< command: argv
   std::filesystem::path folder;                             ///< command: its working directory
-  build::Artifact artifact;                                 ///< kernel; without its image
-  device::LaunchPlan launch;                                ///< kernel
-  std::vector<measure::ScalarArgument> scalar_arguments;    ///< of the launch that it describes
-  /// Kernel: which of the job's constants its artifact's variables are.
-  std::vector<std::size_t> constants{};
-  std::vector<validate::ArgumentLayout> scratch{};  ///< kernel: its scratch buffers
-  std::vector<measure::TensorMap> maps{};           ///< kernel
 };
 
 /// Once per problem and per worker process: prepare inputs and buffers.
@@ -105,15 +113,10 @@ struct OpenJob {
 };
 
 /// Load, validate and measure one configuration.
-struct BenchJob {
-  build::Artifact artifact;  ///< without its image
-  device::LaunchPlan launch;
-  std::vector<measure::ScalarArgument> scalars;      ///< in kernel order
+struct BenchJob : KernelCall {
   std::optional<measure::Incumbent> incumbent = {};  ///< set: race it; a loser is pruned
   Bindings config = {};                              ///< for services that report it
-  std::vector<validate::ArgumentLayout> scratch{};   ///< in kernel order
   std::optional<std::uint64_t> inputs_seed{};        ///< set: new inputs are drawn by it first
-  std::vector<measure::TensorMap> maps{};            ///< in kernel order
   bool validate_only = false;                        ///< launch it a few times and compare; no samples are taken
 };
 /// Other values that a program reports: the metric, and its value for each of the samples.
@@ -203,5 +206,33 @@ class BenchService {
   virtual void measure_rounds(const RoundsJob& job, double timeout_s, RoundsCallback callback) = 0;
   virtual void cancel_all() = 0;
 };
+
+/// Processes with the same kernel, problem and architecture. All of them take the same path through the space: results
+/// that one measures are read by the others, and observed at their place.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  /// Whether this process must do the work, by a claim now or before; false: another process does it, as long as it
+  /// lives. Throws Error(io).
+  virtual bool take(const std::string& name) = 0;
+  /// Gives up all claims of this process: it claims nothing more, and its records can still be found.
+  virtual void leave() noexcept = 0;
+  /// This process has stored one more record: other processes must read it before they take over its work.
+  virtual void stored_one() noexcept = 0;
+  /// The records that other processes have stored since the last call, in no particular order. Throws Error(io).
+  virtual std::vector<store::Record> news() = 0;
+  /// Number of started processes, including this one; some may have other architectures, or have ended.
+  virtual std::size_t size() const noexcept = 0;
+  /// Number of this process: 0 .. size-1.
+  virtual std::size_t place() const noexcept = 0;
+  /// When the first process began: records that were stored later are news, and do not guide the search.
+  virtual std::int64_t began_unix_ms() const noexcept = 0;
+  /// Useful interval for calls of news().
+  virtual std::uint64_t look_every_ms() const noexcept = 0;
+};
+
+/// Maximum number of proposals without an outcome over all processes, for a search that learns: enough for each process
+/// to have work, but no more of the evaluations than are worth making without the outcomes of the others.
+std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals);
 
 }  // namespace xtune::run

@@ -10,10 +10,8 @@
 #include "base/causes.hpp"
 #include "base/text.hpp"
 #include "core/measure/noise_guard.hpp"
-#include "core/run/record_keeper.hpp"
 #include "core/run/search_path.hpp"
 #include "core/space/value.hpp"
-#include "core/store/best.hpp"
 #include "core/store/lookup.hpp"
 #include "core/store/record_check.hpp"
 #include "xtune/error.hpp"
@@ -176,7 +174,7 @@ store::ConfigOrder StoredResults::read(RecordKeeper& keeper) {
   for (const std::string& warning : records_.warnings()) causes.add(warning);
   for (const base::Cause& cause : causes.all()) run_.observer.on_warning(cause.text());
   for (Row row : rows) keeper.learn(row->key, row->unix_time_ms);
-  store::FutureRecords future(run_.clock.unix_time_ms());
+  store::FutureRecords future(run_.services.clock.unix_time_ms());
   Row newest = nullptr;
   const auto look_at = [&](Row row) {
     if (future.look_at(row->unix_time_ms, row->device().backend)) newest = row;

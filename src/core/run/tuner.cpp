@@ -2,12 +2,8 @@
 #include "core/run/tuner.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "core/build/compile_hint.hpp"
 #include "core/run/advisor.hpp"
@@ -19,11 +15,6 @@
 
 namespace xtune::run {
 namespace {
-
-/// If every configuration is compiled in the end, and none is waited for, the longest may go first.
-bool may_order_compiles(const RunContext& run, const SearchPath& path) {
-  return !path.learns() && !run.spec.search.seconds && !run.options.peers;
-}
 
 /// entries: of the trial's request, which its compile job took.
 std::vector<store::StepUsage> step_usages(const device::LaunchPlan& launch, const std::vector<std::string>& entries,
@@ -62,16 +53,15 @@ class StopConditions {
   /// Share of the run's time for the search: the rest is for the finals.
   static constexpr double share_of_search = 0.9;
 
-  /// start_ns: of run.clock. The references must outlive this.
-  StopConditions(const RunContext& run, std::int64_t start_ns, const std::atomic<bool>& stop)
-      : run_(run), start_ns_(start_ns), stop_(stop) {}
+  /// start_ns: of the run's clock. The references must outlive this.
+  StopConditions(const RunContext& run, std::int64_t start_ns) : run_(run), start_ns_(start_ns) {}
 
-  double elapsed_s() const { return static_cast<double>(run_.clock.now_ns() - start_ns_) * 1e-9; }
+  double elapsed_s() const { return static_cast<double>(run_.services.clock.now_ns() - start_ns_) * 1e-9; }
   bool time_is_up(double share = 1) const {
     return run_.spec.search.seconds && elapsed_s() >= share * *run_.spec.search.seconds;
   }
-  bool asked() const { return stop_.load(); }
-  bool stopping() const { return stop_.load(std::memory_order_relaxed) || time_is_up(); }
+  bool asked() const { return run_.services.stop.load(); }
+  bool stopping() const { return run_.services.stop.load(std::memory_order_relaxed) || time_is_up(); }
   bool draining() const { return run_.options.drain && run_.options.drain->load(std::memory_order_relaxed); }
   /// Whether the search's share of the time is spent and its open work was given up (cut_search).
   bool search_cut() const noexcept { return search_cut_; }
@@ -81,37 +71,8 @@ class StopConditions {
  private:
   const RunContext& run_;
   const std::int64_t start_ns_;
-  const std::atomic<bool>& stop_;
   bool search_cut_ = false;
 };
-
-}  // namespace
-
-RunParts::RunParts(const spec::Spec& spec_, const Bindings& problem_, const run::Target& target_,
-                   const TuneOptions& options_, const TuneServices& services, TuneObserver& observer_,
-                   const std::function<void()>& poll)
-    : RunContext(spec_, problem_, target_, options_, services.compiler.parallel(), services.benches.size(),
-                 services.clock, observer_, poll),
-      loop(services.loop),
-      compiler(services.compiler),
-      keeper(*this),
-      stored(*this, keeper),
-      path(make_search(*this, stored.records()), proposal_window(*this, compiler.parallel())),
-      devices(target, services.benches, compiler, spec.kernel.compile_timeout_s, observer),
-      calibration(devices),
-      outcomes(*this),
-      setup(*this),
-      compiles(*this, may_order_compiles(*this, path)),
-      benches(*this),
-      finals(*this) {
-  const RunResults& results = outcomes.results();
-  path.set_advisor(make_advisor(*this, loop, path.learns(),
-                                {[&results] { return results.evaluated(); },
-                                 [&results]() -> const std::vector<store::Record>& { return results.records(); }}));
-  if (options.peers) peers.emplace(*this, *options.peers);
-}
-
-namespace {
 
 /// The path of a configuration through the parts:
 ///
@@ -170,10 +131,16 @@ void stop_where_asked(const TuneServices& services) {
 }
 
 Tuning::Tuning(const spec::Spec& spec_, const Bindings& problem_, const run::Target& target_,
-               const TuneOptions& options_, const TuneServices& services, TuneObserver& observer_,
+               const TuneOptions& options_, const TuneServices& services_, TuneObserver& observer_,
                std::int64_t start_ns)
-    : RunParts(spec_, problem_, target_, options_, services, observer_, [&services] { stop_where_asked(services); }),
-      stops_(*this, start_ns, services.stop) {}
+    : RunParts(spec_, problem_, target_, options_, services_, observer_, [&services_] { stop_where_asked(services_); }),
+      stops_(*this, start_ns) {
+  const RunResults& results = outcomes.results();
+  path.set_advisor(make_advisor(*this, loop, path.learns(),
+                                {[&results] { return results.evaluated(); },
+                                 [&results]() -> const std::vector<store::Record>& { return results.records(); }}));
+  if (options.peers) peers.emplace(static_cast<RunParts&>(*this), *options.peers);
+}
 
 TuneResult Tuning::go() {
   std::vector<system::Deadline> alarms;

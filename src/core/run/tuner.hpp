@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/run/peers.hpp"
 #include "core/run/services.hpp"
 #include "core/run/target.hpp"
 #include "core/spec/spec.hpp"

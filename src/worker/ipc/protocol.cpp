@@ -133,8 +133,8 @@ constexpr auto members<run::ArgumentPlan> = [](auto& of) { return std::tie(of.bu
 using Reference = run::ReferencePlan;
 template <>
 constexpr auto members<Reference> = [](auto& of) {
-  return std::tie(of.kind, of.at, of.name, of.output, of.arrays, of.scalars, of.file, of.command, of.folder,
-                  of.artifact, of.launch, of.scalar_arguments, of.constants, of.scratch, of.maps);
+  return std::tie(of.artifact, of.launch, of.scalars, of.scratch, of.maps, of.constants, of.kind, of.at, of.name,
+                  of.output, of.arrays, of.values, of.file, of.command, of.folder);
 };
 using run::OpenJob;
 template <>
@@ -145,8 +145,8 @@ constexpr auto members<OpenJob> = [](auto& of) {
 };
 template <>
 constexpr auto members<run::BenchJob> = [](auto& of) {
-  return std::tie(of.artifact, of.launch, of.scalars, of.incumbent, of.config, of.scratch, of.inputs_seed, of.maps,
-                  of.validate_only);
+  return std::tie(of.artifact, of.launch, of.scalars, of.scratch, of.maps, of.constants, of.incumbent, of.config,
+                  of.inputs_seed, of.validate_only);
 };
 using run::BenchAnswer;
 template <>

@@ -20,6 +20,7 @@ struct Asked {
   fakes::Tuning tuning;
   std::uint64_t evaluated = 0;
   std::vector<store::Record> records;
+  const TuneServices services{tuning.loop, tuning.compiler, tuning.benches(), tuning.clock, tuning.stop};
   std::unique_ptr<RunContext> run;
   std::unique_ptr<Advisor> advisor;
 
@@ -29,8 +30,8 @@ struct Asked {
     tuning.rest = "[space]\nconstraints = [\"A * B <= 120\"]\n[search]\nevals = 12\nstrategy = \"local\"\n" + search +
                   "advisor = [\"sh\", \"-c\", \"\"\"cat > question; " + answer + "\"\"\"]\n";
     tuning.spec = spec::parse_spec(tuning.spec_text(), "t.toml", tuning.folder.path());
-    run = std::make_unique<RunContext>(tuning.spec, tuning.spec.cases.front(), tuning.target, tuning.options, 1, 1,
-                                       tuning.clock, tuning.observer, nullptr);
+    run = std::make_unique<RunContext>(tuning.spec, tuning.spec.cases.front(), tuning.target, tuning.options, services,
+                                       tuning.observer, nullptr);
     advisor = make_advisor(*run, tuning.loop, true,
                            {[this] {
       return evaluated; }, [this]() -> const auto& { return records;

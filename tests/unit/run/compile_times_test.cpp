@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/random.hpp"
-#include "core/run/compile_queue.hpp"
+#include "core/run/run_parts.hpp"
 
 using namespace xtune::base;
 using namespace xtune::run;

@@ -1,8 +1,7 @@
 // Which stored records guide a search, and that the same ones do when the run is repeated.
-#include "core/run/knowledge.hpp"
-
 #include <doctest/doctest.h>
 
+#include "core/run/search_path.hpp"
 #include "core/spec/spec.hpp"
 #include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"

@@ -1,7 +1,7 @@
 // A program's number that is in seconds, read as milliseconds.
 #include <doctest/doctest.h>
 
-#include "core/run/bench_queue.hpp"
+#include "core/run/run_parts.hpp"
 
 using namespace xtune;
 using namespace xtune::run;

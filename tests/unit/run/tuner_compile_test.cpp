@@ -115,7 +115,7 @@ TEST_CASE("A reference kernel is compiled for the run; one that does not compile
   CHECK(t.compiler.jobs.size() == 5);
   REQUIRE(t.bench.problems.size() == 1);
   CHECK(t.bench.problems[0].reference.kind == ReferenceSpec::Kind::kernel);
-  CHECK(t.bench.problems[0].reference.scalar_arguments.size() == 1);
+  CHECK(t.bench.problems[0].reference.scalars.size() == 1);
 
   t.options.fresh = true;
   t.compiler.respond = [](const CompileJob& job) {

@@ -31,7 +31,7 @@ struct ConstantBench : Bench {
     layout.fill = Fill::range;
     open.constants = {layout};
     open.constants.front().value = as_bytes(std::vector<float>{3, 4});
-    open.reference.constants = {0};
+    open.reference.constants = std::vector<std::size_t>{0};
     const std::string reference = artifact("reference").key;
     device.variable_bytes[reference] = {8};
     device.kernels[reference] = scaling;

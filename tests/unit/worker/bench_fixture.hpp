@@ -53,7 +53,7 @@ struct Bench {
     open.reference.name = "reference";
     open.reference.artifact = artifact("reference");
     open.reference.launch = device::Launch{};
-    open.reference.scalar_arguments = {number(count)};
+    open.reference.scalars = {number(count)};
     open.measure.warmup = 2;
     open.measure.rep = 5;
     open.measure.min_rep = 5;
@@ -81,7 +81,7 @@ struct Bench {
     return made;
   }
   run::BenchJob job(const std::string& name, fakes::FakeKernel kernel) {
-    run::BenchJob made{artifact(name), device::Launch{}, {number(count)}};
+    run::BenchJob made{{artifact(name), device::Launch{}, {number(count)}}};
     device.kernels[made.artifact.key] = std::move(kernel);
     return made;
   }

@@ -147,7 +147,7 @@ TEST_CASE("In-place arguments are put back before the last launch, too") {
     Bench bench;
     if (there) check_there(bench);
     bench.open.arguments = {buffer("z", ArgRole::inout)};
-    bench.open.reference.scalar_arguments = {};
+    bench.open.reference.scalars = {};
     const auto increment = [](const FakeLaunch& call) {
       for (std::size_t i = 0; i < count; ++i) call.buffer<float>(0)[i] += 1;
       return 1.0;

@@ -316,7 +316,7 @@ TEST_CASE("Tolerances follow the reduction length and the data's scale, unless t
 TEST_CASE("In-place arguments are restored before every launch and compared with the reference") {
   Bench bench;
   bench.open.arguments = {buffer("z", ArgRole::inout)};
-  bench.open.reference.scalar_arguments.clear();
+  bench.open.reference.scalars.clear();
   std::vector<float> first_seen;
   const auto increment = [&](const FakeLaunch& call) {
     first_seen.push_back(call.buffer<float>(0)[0]);
@@ -429,7 +429,7 @@ TEST_CASE("A missing or damaged artifact is an error that says what to do") {
     }
     return ErrorKind::interrupted;
   };
-  BenchJob missing{{}, {}, {Bench::number(count)}};
+  BenchJob missing{{{}, {}, {Bench::number(count)}}};
   missing.artifact.key = std::string(64, 'f');
   CHECK(kind_of(missing) == ErrorKind::io);
   const BenchJob damaged = bench.job("damaged", doubling);

@@ -171,7 +171,7 @@ TEST_CASE("Rows of small values are checked by their own tolerance, which a kern
 TEST_CASE("In-place arguments are restored from a copy on the device, which is renewed where a kernel damaged it") {
   DeviceBench bench;
   bench.open.arguments = {buffer("z", ArgRole::inout)};
-  bench.open.reference.scalar_arguments = {};
+  bench.open.reference.scalars = {};
   const auto increment = [](const FakeLaunch& call) {
     for (std::size_t i = 0; i < count; ++i) call.buffer<float>(0)[i] += 1;
     return 1.0;
