@@ -224,7 +224,7 @@ LINES = {
     "include": 1807,
     "src/base": 1241,
     "src/system": 3978,
-    "src/core/build": 5518,
+    "src/core/build": 5521,
     "src/core/device": 1127,
     "src/core/init": 4672,
     "src/core/measure": 1386,

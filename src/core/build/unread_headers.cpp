@@ -106,7 +106,8 @@ std::vector<std::string> missing_lines(const std::vector<MissingInclude>& missin
   for (const auto& [include, file] : missing) {
     if (is_known_header(include.name)) continue;
     const std::vector<std::string> candidates = directories_with(include.name, file);
-    if (candidates.empty() && (!include.quoted || include.conditional)) continue;
+    // <x>, an #if and a project without the file are each a hint that only some compilers have it: two are enough.
+    if (candidates.empty() + !include.quoted + include.conditional > 1) continue;
     std::vector<std::string> all = searched;
     if (include.quoted) all.insert(all.begin(), file.parent_path().string());
     std::vector<std::string> once;
@@ -170,6 +171,7 @@ std::string missing_hint(const CompileRequest& request, const UnreadHeaders::Nam
   if (unread.notable.empty()) return {};
   std::vector<MissingInclude> missing = compile_closure(request).missing;
   std::erase_if(missing, [&](const MissingInclude& each) { return !unread.missing.contains(each.include.name); });
+  for (MissingInclude& each : missing) each.include.conditional = false;  // the compiler did look for it
   std::vector<std::string> searched = request.include_dirs;
   const IncludeOptions options = include_options(request.options);
   searched.insert(searched.end(), options.folders.begin(), options.folders.end());

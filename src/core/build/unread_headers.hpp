@@ -16,8 +16,9 @@
 namespace xtune::build {
 
 /// A line for each missing header that the user has to look for: "k.cu:3: #include "a.h" is not in src, include. lib
-/// has it: ...". Those that xtune, C++ or the system has are omitted, and others that a compiler may have: <x> and what
-/// is within #if, unless the source's project has a file of the name. searched: directories in order.
+/// has it: ...". Those that xtune, C++ or the system has are omitted, and others that a compiler may have: <x> within
+/// #if, and, unless the source's project has a file of the name, <x> or what is within #if. searched: directories in
+/// order.
 std::vector<std::string> missing_lines(const std::vector<MissingInclude>& missing,
                                        const std::vector<std::string>& searched);
 
