@@ -100,6 +100,18 @@ class TokenReader {
     }
   }
 
+  static bool is_raw_prefix(std::string_view word) {
+    constexpr std::string_view prefixes[] = {"R", "LR", "uR", "UR", "u8R"};
+    return std::ranges::find(prefixes, word) != std::end(prefixes);
+  }
+
+  /// Where the word at the end of the text begins.
+  static std::size_t last_word(std::string_view text) {
+    std::size_t begin = text.size();
+    while (begin > 0 && is_word_character(text[begin - 1])) --begin;
+    return begin;
+  }
+
   void skip_raw_string() {
     const auto open = source_.find('(', at_);
     if (open == std::string_view::npos || open - at_ > 17) {  // a delimiter has at most 16 characters
@@ -124,8 +136,11 @@ class TokenReader {
     std::string text;
     while (!at_end() && peek() != '\n') {
       if (skip_splice()) continue;
-      if (peek() == '"' || peek() == '\'') {
-        const std::size_t begin = at_;
+      const std::size_t begin = at_;
+      if (peek() == '"' && is_raw_prefix(text.substr(last_word(text)))) {
+        skip_raw_string();
+        text += source_.substr(begin, at_ - begin);
+      } else if (peek() == '"' || peek() == '\'') {
         skip_quoted(peek());
         for (const std::size_t end = std::exchange(at_, begin); at_ < end;)
           if (!skip_splice()) text += source_[at_++];
@@ -189,8 +204,7 @@ class TokenReader {
       found.kind = number ? Token::Kind::number : Token::Kind::word;
       found.text = word();
       if (number) rest_of_number(found.text);
-      constexpr std::string_view raw_prefixes[] = {"R", "LR", "uR", "UR", "u8R"};
-      if (peek() == '"' && std::ranges::find(raw_prefixes, found.text) != std::end(raw_prefixes)) {
+      if (peek() == '"' && is_raw_prefix(found.text)) {
         skip_raw_string();
         found.kind = Token::Kind::literal;
         found.text = "\"\"";

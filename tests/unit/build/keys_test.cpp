@@ -75,6 +75,8 @@ TEST_CASE("includes in comments, strings and raw strings are none, and what foll
 
 TEST_CASE("a byte order mark and a lone carriage return hide no include") {
   CHECK(scan_source("\xEF\xBB\xBF#include \"a.h\"\n").includes.size() == 1);
+  CHECK(scan_source("#define Q R\"(a\"b/*c)\"\n#include \"a.h\"\n/* */\n").includes.size() == 1);
+  CHECK(scan_source("#define Q u8R\"x()\" /*)x\"\n#include \"a.h\"\n/* */\n").includes.size() == 1);
   // Clang ends the line there, and GCC does not.
   CHECK(scan_source("// text\r#include \"a.h\"\n").includes.size() == 1);
   CHECK(scan_source("// text\r\n#include \"a.h\"\r\n").includes.size() == 1);
