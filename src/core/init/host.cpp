@@ -30,6 +30,12 @@ std::size_t statement_end(const Tokens& tokens, std::size_t i) {
   return i;
 }
 
+/// Whether <<= or >>= begins there, which are two tokens.
+bool is_shifted_at(const Tokens& tokens, std::size_t i) {
+  const std::string text = i + 1 < tokens.size() ? tokens[i].text + tokens[i + 1].text : "";
+  return text == "<<=" || text == ">>=";
+}
+
 LaunchLoop loop_of(const Tokens& tokens, std::size_t at, std::size_t open) {
   LaunchLoop loop{at, tokens[at].line, "", {}, {}, {}};
   loop.is_condition = RE2::FullMatch(tokens[at].text, "if|else|switch");
@@ -162,10 +168,11 @@ std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& f
     LaunchLoop& loop = loops.emplace_back(loop_of(tokens_, i, i + 1));
     for (std::size_t j = header + 1; j < std::min(end, tokens_.size()); ++j) {
       const auto is_step = [&](std::size_t step) { return is_at(tokens_, step, "++") || is_at(tokens_, step, "--"); };
-      const bool set = j + 1 < tokens_.size() && RE2::FullMatch(tokens_[j + 1].text, "[-+*/%&|^]?=");
+      const bool set = j + 1 < tokens_.size() &&
+                       (RE2::FullMatch(tokens_[j + 1].text, "[-+*/%&|^]?=") || is_shifted_at(tokens_, j + 1));
       if (tokens_[j].is_word() && (set || is_step(j - 1) || is_step(j + 1)))
         loop.changed.try_emplace(tokens_[j].text, tokens_[j].line);
-      if (loop.exit == 0 && RE2::FullMatch(tokens_[j].text, "break|continue|goto")) loop.exit = tokens_[j].line;
+      if (loop.exit == 0 && RE2::FullMatch(tokens_[j].text, "break|continue|goto|return")) loop.exit = tokens_[j].line;
       if (tokens_[j].is("swap") && is_at(tokens_, j + 1, "("))
         for (const Tokens& each : split_arguments(part(tokens_, j + 2, closing(tokens_, j + 1))))
           loop.changed.try_emplace(pointer_text(each), tokens_[j].line);
@@ -175,8 +182,9 @@ std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& f
 }
 
 std::size_t HostCode::uneven(const LaunchLoop& loop) const {
-  const auto changed = loop.changed.find(loop.index);
-  if (loop.exit > 0 || changed != loop.changed.end()) return loop.exit > 0 ? loop.exit : changed->second;
+  if (loop.exit > 0) return loop.exit;
+  for (const auto& [name, line] : loop.changed)
+    if (name == loop.index || mentions(loop.end, name)) return line;
   for (const Launch& launch : launches_) {
     const auto own = std::ranges::find_if(launch.around, [&](const LaunchLoop& each) { return each.at == loop.at; });
     const auto condition =
@@ -224,8 +232,7 @@ std::map<std::string, Tokens> HostCode::definitions_at(const Launch& launch) con
     const bool is_typed =
         is_listed || (tokens_[i - 1].is_word() && !RE2::FullMatch(tokens_[i - 1].text, "return|else|new|case"));
     const bool is_member = tokens_[i - 1].is(".") || tokens_[i - 1].is("->");
-    const bool is_shifted = (is_at(tokens_, next, "<") && is_at(tokens_, next + 1, "<=")) ||
-                            (is_at(tokens_, next, ">") && is_at(tokens_, next + 1, ">="));
+    const bool is_shifted = is_shifted_at(tokens_, next);
     const bool is_written = tokens_[i - 1].is("&") && (tokens_[i - 2].is("(") || tokens_[i - 2].is(","));
     if (is_at(tokens_, next, "=") && is_member) {
       changed.insert(tokens_[i - 2].text);  // grid.x = 4

@@ -619,7 +619,8 @@ TEST_CASE("a loop whose rounds differ is not drafted as a repeat, and its steps 
                     "\n  }\n}\n");
   };
   CHECK(has(loop("scale<<<1, 64>>>(p, q, 1, i);\n    add<<<1, 64>>>(q, n);"), "repeat = { i = \"9\" }"));
-  for (const char* code : {"if (i % 2) continue;", "if (done()) break;", "i += 2;", "++i;"}) {
+  for (const char* code :
+       {"if (i % 2) continue;", "if (i == 3) return;", "if (done()) break;", "i += 2;", "++i;", "i <<= 1;"}) {
     CAPTURE(code);
     const Drafted draft = loop(std::string(code) + "\n    scale<<<1, 64>>>(p, q, 1, n);");
     CHECK_FALSE(has(draft, "repeat ="));
@@ -648,6 +649,14 @@ TEST_CASE("the configuration that the source itself has is the default, and coun
   CHECK(has(draft, "THREADS = { values = [128, 256, 512], compile_time = false }"));
   CHECK_FALSE(has(drafted("__global__ void f(float* y, int n) {\n  y[blockIdx.x * BLOCK + threadIdx.x] = n;\n}\n"),
                   "[dispatch]"));
+  const auto shifted = [](const std::string& change) {
+    return drafted(
+        "__global__ void f(float* y, int n) {\n  y[blockIdx.x * blockDim.x + threadIdx.x] = n;\n}\n"
+        "void run(float* y, int n) {\n  int b = 64;\n  " +
+        change + "\n  f<<<(n + b - 1) / b, b>>>(y, n);\n}\n");
+  };
+  CHECK(has(shifted(""), "[dispatch]\ndefault = { THREADS = 64 }"));
+  for (const char* change : {"b <<= 1;", "b >>= 1;", "b *= 2;"}) CHECK_FALSE(has(shifted(change), "[dispatch]"));
 }
 
 TEST_CASE("constants and macros of host code are numbers where the file defines them once") {
