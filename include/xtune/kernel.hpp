@@ -30,6 +30,15 @@ enum class Policy {
   tune_in_background,  ///< runs what lookup would run, and tunes in a thread; later calls behave as with tune_once
 };
 
+/// The application's device memory for scratch buffers, on any thread. For cuda and hip.
+struct Allocator {
+  /// Memory for launches in this stream, aligned to 256 bytes; nullptr, or an exception, which the call throws: there
+  /// is none. While the stream is captured, the memory belongs to the graph, too.
+  std::function<void*(std::size_t bytes, void* stream)> allocate;
+  /// Called when the kernel is destroyed; launches in the stream may still use the memory.
+  std::function<void(void* memory, std::size_t bytes, void* stream)> release;
+};
+
 /// Where a kernel's configurations come from, and what happens if none is stored.
 struct LoadSettings {
   /// cuda, hip, host; auto: the first of these that has a device; gpu: the first of cuda, hip.
@@ -53,7 +62,11 @@ struct LoadSettings {
   /// If this architecture has no measurement at all, use the best configurations of other architectures, compiled for
   /// this one.
   bool other_architectures = false;
-  std::string arch;         ///< the architecture to compile for, "sm_90a"; empty: the device's own
+  std::string arch;  ///< the architecture to compile for, "sm_90a"; empty: the device's own
+  /// Where the library gets memory for scratch buffers that a call does not pass. Empty: from the stream-ordered pool
+  /// (cudaMallocAsync, hipMallocAsync), one block for each stream that all kernels share, kept until the process ends.
+  Allocator allocator;
+  std::uint64_t scratch_limit = 0;  ///< configurations with more bytes of scratch are not used; 0: no limit
   Bindings default_config;  ///< if nothing is stored; empty: the best by the spec's [candidates], else the first
   Bindings defines;         ///< for specs in files, like -D NAME=value: parameters, and sizes that decide on types
   /// How to tune if the policy asks for it. The problem, backend, devices, store and stop in it are ignored: the
@@ -85,7 +98,8 @@ struct Choice {
   /// Not empty: the measurement was taken with another driver than the device has now; the text names both. The
   /// configuration is valid, but its time may be out of date, and another one may be faster now.
   std::string stale;
-  /// Bytes of each scratch buffer with this configuration: what a call passes must be at least as large.
+  /// Bytes of each scratch buffer with this configuration: what a call passes instead of the library's must be at least
+  /// as large.
   std::map<std::string, std::uint64_t> scratch;
   std::vector<std::string> reasons;  ///< the records that were considered, and why each was used or not, one line each
 };
@@ -103,6 +117,7 @@ struct KernelArgument {
   bool is_buffer = false;          ///< a device pointer; otherwise a value
   DType dtype = DType::f32;        ///< type of the elements, or of the value
   bool is_written = false;         ///< of a buffer: the kernel writes it
+  bool is_scratch = false;         ///< a buffer that a call need not pass
   std::vector<std::string> shape;  ///< of a buffer: its extents as the spec has them, expressions over the problem
   std::string size;                ///< of a value: the problem size that it sets; empty: none
   std::size_t struct_bytes = 0;    ///< of a struct or vector by value: its size; 0: dtype says all
@@ -118,7 +133,7 @@ class Kernel {
   /// Queues one launch. `stream` is a cudaStream_t, CUstream, hipStream_t or nullptr. The arguments are the kernel's
   /// own, in its order, except for scalars whose value in the spec names a tuning parameter: xtune passes these. A
   /// scalar whose value in the spec is the name of a problem size ("N") sets that size; for_problem sets sizes that no
-  /// scalar sets.
+  /// scalar sets. Scratch buffers are the library's, unless a call passes all of them.
   ///
   /// For a problem seen before, choosing the configuration is a lookup without locks. A new problem is prepared first:
   /// its configuration is chosen and loaded from the store, and compiled only if the store has no binary.
@@ -132,7 +147,7 @@ class Kernel {
     call(stream.handle(), values, detail::TypesOf<Arguments...>::signature);
   }
 
-  /// The arguments of a call, in its order.
+  /// The arguments of a call, in its order, with scratch buffers, which it may omit.
   std::vector<KernelArgument> arguments() const;
   /// The call for language bindings, whose argument types are known only at run time. values: for each of arguments(),
   /// the address of a pointer, or of a value that has the bits of its dtype; the caller answers for the types. bytes:

@@ -109,7 +109,9 @@ struct WinningArgument {
     scalar,      ///< a value
     tensor_map,  ///< a description of a buffer, which xtune makes from the buffer that the caller passes
     constant,    ///< no argument of a call: a variable of the source
-    structure    ///< a struct or vector by value
+    structure,   ///< a struct or vector by value
+    scratch,     ///< memory of one launch, which a call need not pass
+    zeroed       ///< the same, with zeros before each launch
   };
   std::string name;                  ///< name in the spec
   Kind kind = Kind::buffer;          ///< the kind of argument

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -185,6 +187,12 @@ spec::ArgSpec spec_of(const WinningArgument& from) {
     case WinningArgument::Kind::written:
       argument.role = spec::ArgRole::inout;
       break;
+    case WinningArgument::Kind::zeroed:
+      argument.fill = Fill::zero;
+      [[fallthrough]];
+    case WinningArgument::Kind::scratch:
+      argument.role = spec::ArgRole::scratch;
+      break;
     case WinningArgument::Kind::buffer:
       break;
   }
@@ -271,6 +279,9 @@ dispatch::Build build_of(const Result& result, const spec::Spec& spec) {
     add_steps(kernel, build);
   }
   for (const WinningArgument& argument : kernel.arguments) {
+    if (argument.kind == WinningArgument::Kind::scratch || argument.kind == WinningArgument::Kind::zeroed)
+      build.scratch_bytes.push_back(std::accumulate(argument.shape.begin(), argument.shape.end(),
+                                                    std::uint64_t{size_of(argument.dtype)}, std::multiplies<>()));
     if (argument.map) build.maps.push_back(map_of(argument));
     if (argument.kind == WinningArgument::Kind::structure) {
       measure::ScalarArgument& value = build.scalars.emplace_back();

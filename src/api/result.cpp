@@ -101,8 +101,8 @@ Measurement measurement_from(const Json& json, const std::string& name) {
   return measurement_form.from_json(json);
 }
 
-constexpr auto argument_words =
-    base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map", "constant", "structure");
+constexpr auto argument_words = base::enum_words<WinningArgument::Kind>("buffer", "written", "scalar", "tensor_map",
+                                                                        "constant", "structure", "scratch", "zeroed");
 
 constexpr auto tensor_map_form = fields::object<WinningTensorMap>(
     required("of", &WinningTensorMap::of), required("tf32", &WinningTensorMap::tf32),

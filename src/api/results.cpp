@@ -39,6 +39,8 @@ WinningArgument::Kind kind_of(const spec::ArgSpec& argument) {
   if (argument.kind == spec::ArgKind::tensor_map) return WinningArgument::Kind::tensor_map;
   if (argument.kind == spec::ArgKind::constant) return WinningArgument::Kind::constant;
   if (argument.kind == spec::ArgKind::structure) return WinningArgument::Kind::structure;
+  if (argument.role == spec::ArgRole::scratch)
+    return argument.fill == Fill::zero ? WinningArgument::Kind::zeroed : WinningArgument::Kind::scratch;
   return argument.role == spec::ArgRole::in ? WinningArgument::Kind::buffer : WinningArgument::Kind::written;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/workspaces.hpp"
 #include "core/build/artifact.hpp"
 #include "core/device/device_info.hpp"
 #include "core/device/launch.hpp"
@@ -77,8 +78,6 @@ class ForeignMemory {
   /// Makes the memory's context the thread's current one, if the thread has none: some libraries (JAX) leave none
   /// current. False: nothing changed: the thread has a context, or the memory's is unknown. Throws Error(unavailable).
   virtual bool enter_context_of(const void* /*address*/) { return false; }
-  /// Whether the stream is being captured into a graph, so that no call may wait for it.
-  virtual bool is_capturing(void* stream) noexcept = 0;
   /// Waits for the stream, then copies. Throws Error(unavailable).
   virtual void read(void* host, const void* device, std::size_t bytes, void* stream) = 0;
   /// Waits for all that is queued in the current context, to which the memory belongs, then copies. Throws
@@ -88,6 +87,28 @@ class ForeignMemory {
   /// Error(invalid_argument) for an address that is not device memory, or if there are fewer bytes; Error(unavailable)
   /// if the driver cannot copy.
   virtual void snapshot(void* host, const void* device, std::size_t bytes) = 0;
+};
+
+/// Streams, and memory whose uses they order. Thread-safe.
+class Streams {
+ public:
+  Streams()
+      : workspaces_(
+            [this](std::size_t bytes, void* stream, bool captured) { return allocate(bytes, stream, captured); }) {}
+  virtual ~Streams() = default;
+  /// Of launches in this stream by the calling thread. Cheap, as it may be called at every launch.
+  virtual Queue queue_of(void* stream) noexcept = 0;
+  /// Whether the stream is being captured into a graph, so that no call may wait for it.
+  bool is_capturing(void* stream) noexcept { return queue_of(stream).capture != 0; }
+  /// Queues zeros. Returns 0, or a status for describe().
+  virtual int zero(void* address, std::size_t bytes, void* stream) noexcept = 0;
+  /// The library's memory for what launches compute on the way, aligned to 256 bytes.
+  Workspaces& workspaces() noexcept { return workspaces_; }
+
+ private:
+  /// As Workspaces::Allocate.
+  virtual std::shared_ptr<void> allocate(std::size_t bytes, void* stream, bool captured) = 0;
+  Workspaces workspaces_;
 };
 
 /// Times launches as tuning does: single ones, after the caches were flushed, by the device's clock. For one thread,
@@ -101,7 +122,7 @@ class LaunchTimer {
 };
 
 /// One object for each backend in a process.
-class Runtime : public Contexts, public Launcher, public ForeignMemory {
+class Runtime : public Contexts, public Launcher, public ForeignMemory, public Streams {
  public:
   /// A timer for the current context. Throws Error(unavailable) without a context or memory for it, Error(unsupported)
   /// if the backend has none.

@@ -156,6 +156,13 @@ void ArgumentPlan::add_passed(const std::vector<const spec::ArgSpec*>& taken) {
     for (const spec::FieldSpec& field : argument.fields)
       for (std::size_t i = 0; i < field.value.size(); ++i)
         add_source(field.value[i], field.dtype, field.at_byte + i * size_of(field.dtype));
+    if (argument.role == spec::ArgRole::scratch) {
+      const auto is_scratch = [](const spec::ArgSpec& each) { return each.role == spec::ArgRole::scratch; };
+      const auto before = std::count_if(spec_.args.data(), &argument, is_scratch);
+      scratch_.push_back({passed_.size(), static_cast<std::size_t>(before), argument.fill == Fill::zero});
+    } else {
+      given_.push_back(static_cast<std::uint16_t>(passed_.size()));
+    }
     passed_.push_back(&argument);
   }
 }
@@ -204,6 +211,7 @@ std::vector<KernelArgument> ArgumentPlan::passed_arguments() const {
     argument.is_buffer = from->kind == spec::ArgKind::buffer || from->kind == spec::ArgKind::table;
     argument.dtype = from->dtype;
     argument.is_written = argument.is_buffer && from->role != spec::ArgRole::in;
+    argument.is_scratch = from->role == spec::ArgRole::scratch;
     if (from->kind == spec::ArgKind::structure) argument.struct_bytes = from->value_bytes;
     for (const spec::Text& extent : from->shape) argument.shape.push_back(extent.text);
   }
@@ -303,22 +311,27 @@ Bindings ArgumentPlan::problem(const detail::Binding& binding, const void* const
 }
 
 std::string ArgumentPlan::place(std::size_t index) const {
-  return fmt::format("{}: argument {}, '{}'", spec_.kernel.name, index + 1, passed_[index]->name);
+  const auto found = std::lower_bound(given_.begin(), given_.end(), index);
+  if (found == given_.end() || *found != index)
+    return fmt::format("{}: scratch '{}'", spec_.kernel.name, passed_[index]->name);
+  return fmt::format("{}: argument {}, '{}'", spec_.kernel.name, found - given_.begin() + 1, passed_[index]->name);
 }
 
 void ArgumentPlan::check_count(std::size_t count) const {
-  if (count == passed_.size()) return;
+  if (count == given_.size() || count == passed_.size()) return;
   std::string names;
-  for (const spec::ArgSpec* argument : passed_) names += (names.empty() ? "" : ", ") + argument->name;
-  throw Error(ErrorKind::invalid_argument, fmt::format("{} takes {} ({}) and was given {}", spec_.kernel.name,
-                                                       base::counted(passed_.size(), "argument"), names, count));
+  for (const std::size_t each : given_) names += (names.empty() ? "" : ", ") + passed_[each]->name;
+  const std::string more = scratch_.empty() ? "" : fmt::format(", or {} with its own scratch", passed_.size());
+  throw Error(ErrorKind::invalid_argument, fmt::format("{} takes {} ({}){} and was given {}", spec_.kernel.name,
+                                                       base::counted(given_.size(), "argument"), names, more, count));
 }
 
 void ArgumentPlan::check_types(const detail::Signature& signature) const {
   check_count(signature.count);
-  for (std::size_t i = 0; i < passed_.size(); ++i) {
+  for (std::size_t at = 0; at < signature.count; ++at) {
+    const std::size_t i = signature.count == passed_.size() ? at : given_[at];
     const spec::ArgSpec& takes = *passed_[i];
-    const ArgumentType& got = signature.types[i];
+    const ArgumentType& got = signature.types[at];
     const auto fail = [&](const std::string& why) { throw Error(ErrorKind::invalid_argument, place(i) + ", " + why); };
     const std::string dtype = to_string(takes.dtype);
     const std::size_t bytes = size_of(takes.dtype);

@@ -69,6 +69,13 @@ bool is_filled(const spec::Spec& spec, const spec::ArgSpec& argument);
 /// program, a Kokkos unit, recordings, only a space.
 void require_kernel(const spec::Spec& spec);
 
+/// A passed argument whose memory a call may leave to the library.
+struct ScratchArgument {
+  std::size_t passed = 0;  ///< its number among the passed arguments
+  std::size_t number = 0;  ///< among the spec's scratch buffers
+  bool zeroed = false;     ///< holds zeros before each call
+};
+
 /// Immutable, shared by all threads. spec must outlive it.
 class ArgumentPlan {
  public:
@@ -76,6 +83,9 @@ class ArgumentPlan {
   explicit ArgumentPlan(const spec::Spec& spec);
 
   std::size_t passed_count() const noexcept { return passed_.size(); }
+  const std::vector<ScratchArgument>& scratch() const noexcept { return scratch_; }
+  /// The numbers of the passed arguments that are not scratch.
+  const std::vector<std::uint16_t>& given() const noexcept { return given_; }
   /// For each argument of the spec that is not a constant.
   const std::vector<Route>& routes() const noexcept { return routes_; }
   /// For each tensor map that a kernel takes, in the spec's order: the number of its buffer among the passed arguments.
@@ -99,7 +109,8 @@ class ArgumentPlan {
   /// The problem of a call. Throws Error(invalid_argument) if names are missing or a value is invalid.
   Bindings problem(const detail::Binding& binding, const void* const* values) const;
 
-  /// Throws Error(invalid_argument) with the argument, and what was expected and found.
+  /// Throws Error(invalid_argument) with the argument, and what was expected and found. A call has either all passed
+  /// arguments, or given().
   void check_count(std::size_t count) const;
   void check_types(const detail::Signature& signature) const;
   /// Scalars that give the same size must agree, with each other and with the fixed size.
@@ -126,6 +137,8 @@ class ArgumentPlan {
 
   const spec::Spec& spec_;
   std::vector<const spec::ArgSpec*> passed_, maps_;
+  std::vector<ScratchArgument> scratch_;
+  std::vector<std::uint16_t> given_;
   std::vector<Route> routes_;
   std::vector<std::size_t> mapped_;
   std::vector<std::size_t> filled_;

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/named.hpp"
+#include "base/text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "system/chosen_store.hpp"
@@ -92,12 +93,35 @@ Prepared refused(const Key& key, const std::string& why) {
 LoadSettings checked_settings(LoadSettings settings) {
   if (settings.frozen && settings.policy != Policy::lookup)
     throw Error(ErrorKind::invalid_argument, "settings: a frozen kernel never tunes, so its policy must be 'lookup'");
+  if (!settings.allocator.allocate) return settings;
+  if (settings.backend == "host")
+    throw Error(ErrorKind::invalid_argument,
+                "settings: an allocator is for device memory; on the host backend each thread has its own scratch");
+  if (!settings.allocator.release) throw Error(ErrorKind::invalid_argument, "settings: the allocator has no release");
   return settings;
+}
+
+/// null: the settings have no allocator.
+std::unique_ptr<backend::Workspaces> workspaces_of(const Allocator& allocator) {
+  if (!allocator.allocate) return nullptr;
+  return std::make_unique<backend::Workspaces>(
+      [allocator](std::size_t bytes, void* stream, bool) -> std::shared_ptr<void> {
+        void* const memory = allocator.allocate(bytes, stream);
+        if (!memory)
+          throw Error(ErrorKind::unavailable,
+                      fmt::format("the application's allocator has no {} for scratch", base::human_bytes(bytes)));
+        return {memory, [allocator, bytes, stream](void* kept) {
+                  try {
+                    allocator.release(kept, bytes, stream);
+                  } catch (...) {  // a destructor never throws
+                  }
+                }};
+      });
 }
 
 /// Makes the context of the first buffer current in a thread without one.
 bool enter_context(const dispatch::ArgumentPlan& plan, const void* const* values, backend::Runtime& runtime) {
-  for (std::size_t i = 0; i < plan.passed_count(); ++i) {
+  for (const std::size_t i : plan.given()) {
     if (plan.passed(i).kind != spec::ArgKind::buffer) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
@@ -112,6 +136,8 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       parts_(std::move(parts)),
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
+      own_workspaces_(workspaces_of(settings_.allocator)),
+      workspaces_(own_workspaces_ ? *own_workspaces_ : runtime_.workspaces()),
       say_(settings_.on_message),
       preparation_(parts_, settings_, plan_, std::ref(say_)),
       capture_(parts_.fixed ? nullptr
@@ -151,20 +177,51 @@ void KernelState::destroy(KernelState* state) {
 
 void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature,
                        const std::size_t* given_bytes) {
-  if (signature.count != plan_.passed_count()) [[unlikely]]
+  const bool with_scratch = signature.count == plan_.passed_count();
+  if (!with_scratch && signature.count != plan_.given().size()) [[unlikely]]
     plan_.check_count(signature.count);
   // Types are one constant for each place in the code that calls: most calls come from the same place as the last one.
   if (settings_.checked && !signature.checked_at_load && fitting_.load(std::memory_order_relaxed) != signature.types) {
     plan_.check_types(signature);
     fitting_.store(signature.types, std::memory_order_relaxed);
   }
+  if (with_scratch) return call_all(binding, stream, values, given_bytes, nullptr);
+  const void* all[dispatch::max_arguments];
+  std::size_t all_bytes[dispatch::max_arguments];
+  void* scratch[dispatch::max_arguments];
+  for (std::size_t i = 0; i < signature.count; ++i) {
+    const std::size_t at = plan_.given()[i];
+    all[at] = values[i];
+    all_bytes[at] = given_bytes ? given_bytes[i] : 0;
+  }
+  for (std::size_t i = 0; i < plan_.scratch().size(); ++i) all[plan_.scratch()[i].passed] = &scratch[i];
+  call_all(binding, stream, all, given_bytes ? all_bytes : nullptr, scratch);
+}
+
+void KernelState::take_scratch(const Prepared& entry, void* stream, void** scratch) {
+  if (entry.scratch.empty()) return;  // refused, so that nothing is launched
+  auto* const block =
+      static_cast<std::byte*>(workspaces_.block(runtime_.queue_of(stream), stream, entry.scratch_bytes));
+  for (std::size_t i = 0; i < entry.scratch.size(); ++i) {
+    const dispatch::ScratchPart& part = entry.scratch[i];
+    scratch[i] = block + part.offset;
+    if (!part.zeroed || part.bytes == 0) continue;
+    if (const int status = runtime_.zero(scratch[i], part.bytes, stream); status != 0)
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("{}: zeroing its scratch: {}", name(), runtime_.describe(status)));
+  }
+}
+
+void KernelState::call_all(const Binding& binding, void* stream, const void* const* values,
+                           const std::size_t* given_bytes, void** scratch) {
   Key key = key_of(binding, values);
   if (key.words[0] == 0 && enter_context(plan_, values, runtime_)) [[unlikely]]
     key = key_of(binding, values);
   const Prepared* entry = table_.find(key, key.hash());
   if (!entry) [[unlikely]]
     entry = add(key, plan_.problem(binding, values));
-  if (settings_.checked) check(binding, values, given_bytes, *entry);
+  if (settings_.checked) check(binding, values, given_bytes, *entry, scratch != nullptr);
+  if (scratch) take_scratch(*entry, stream, scratch);
   if (entry->calls) [[unlikely]]
     entry->calls->fetch_add(1, std::memory_order_relaxed);
   const auto launch_with = [&](const dispatch::LaunchMaps* maps) {
@@ -250,9 +307,11 @@ void KernelState::fail(const Prepared& entry, int status) const {
 }
 
 void KernelState::check(const Binding& binding, const void* const* values, const std::size_t* given_bytes,
-                        const Prepared& entry) {
+                        const Prepared& entry, bool own_scratch) {
   if (binding.told_twice) plan_.check_sizes(binding, values);
-  for (std::size_t i = 0; i < entry.bytes.size(); ++i) {
+  const std::size_t count = entry.bytes.empty() ? 0 : own_scratch ? plan_.given().size() : plan_.passed_count();
+  for (std::size_t each = 0; each < count; ++each) {
+    const std::size_t i = own_scratch ? plan_.given()[each] : each;
     if (entry.bytes[i] == 0) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);

@@ -45,7 +45,7 @@ class KernelState {
   KernelState(const KernelState&) = delete;
   KernelState& operator=(const KernelState&) = delete;
 
-  /// given_bytes: of each buffer; null: the driver is asked.
+  /// The values of all passed arguments, or of all but scratch. given_bytes: of each buffer; null: the driver is asked.
   void call(const Binding& binding, void* stream, const void* const* values, const Signature& signature,
             const std::size_t* given_bytes);
   const dispatch::ArgumentPlan& plan() const noexcept { return plan_; }
@@ -69,8 +69,13 @@ class KernelState {
   Bindings without_sizes() const;
 
  private:
+  /// The values of all passed arguments. scratch: for the addresses of scratch, to which values point already; null:
+  /// the caller's is used.
+  void call_all(const Binding& binding, void* stream, const void* const* values, const std::size_t* given_bytes,
+                void** scratch);
+  void take_scratch(const dispatch::Prepared& entry, void* stream, void** scratch);
   void check(const Binding& binding, const void* const* values, const std::size_t* given_bytes,
-             const dispatch::Prepared& entry);
+             const dispatch::Prepared& entry, bool own_scratch);
   dispatch::Key key_of(const Binding& binding, const void* const* values) noexcept;
   Bindings whole(const Binding& binding, const Bindings& sizes) const;
   const dispatch::Prepared* add(const dispatch::Key& key, const Bindings& problem);
@@ -85,6 +90,8 @@ class KernelState {
   const dispatch::Parts parts_;
   const dispatch::ArgumentPlan plan_;
   backend::Runtime& runtime_;
+  std::unique_ptr<backend::Workspaces> own_workspaces_;  ///< of the settings' allocator; null: there is none
+  backend::Workspaces& workspaces_;
   dispatch::Table table_;
   std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that passed the check
   dispatch::Messages say_;                             ///< before the members whose constructors may send messages

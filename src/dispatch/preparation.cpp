@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/text.hpp"
 #include "core/space/value.hpp"
 #include "system/chosen_store.hpp"
 #include "xtune/outcome.hpp"
@@ -170,6 +171,17 @@ Prepared Preparation::load(const Key& key, const Bindings& problem, const device
   std::vector<measure::TensorMap> maps;
   for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
   if (!maps.empty()) prepared.maps = std::make_shared<EncodedMaps>(std::move(maps));
+  for (const ScratchArgument& scratch : plan_.scratch()) {
+    constexpr std::size_t alignment = 256;
+    const std::uint64_t bytes = build.scratch_bytes.at(scratch.number);
+    prepared.scratch.push_back({prepared.scratch_bytes, bytes, scratch.zeroed});
+    prepared.scratch_bytes += (bytes + alignment - 1) / alignment * alignment;
+  }
+  if (settings_.scratch_limit != 0 && prepared.scratch_bytes > settings_.scratch_limit)
+    throw build::CandidateFailure(
+        Outcome::rejected,
+        fmt::format("its scratch takes {}, more than LoadSettings::scratch_limit ({})",
+                    base::human_bytes(prepared.scratch_bytes), base::human_bytes(settings_.scratch_limit)));
   for (const std::size_t scalar : plan_.filled_scalars()) prepared.filled.push_back(build.scalars.at(scalar));
   if (settings_.checked) prepared.bytes = plan_.buffer_bytes(problem, device, build.scratch_bytes);
   return prepared;

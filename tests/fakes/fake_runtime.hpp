@@ -35,6 +35,20 @@ class FakeRuntime final : public backend::Runtime {
   std::atomic<int> loads{0};
   std::atomic<int> encoded{0};  ///< tensor maps
   device::DeviceInfo info;
+  std::uint64_t capture = 0;  ///< of all streams
+  struct Allocation {
+    std::size_t bytes = 0;
+    void* stream = nullptr;
+    bool captured = false;
+  };
+  std::vector<Allocation> allocations;  ///< of scratch
+  struct Zeroed {
+    void* address = nullptr;
+    std::size_t bytes = 0;
+    void* stream = nullptr;
+    std::size_t launches_before = 0;
+  };
+  std::vector<Zeroed> zeroed;
 
   /// Of the calling thread.
   static std::uintptr_t& context() {
@@ -91,13 +105,24 @@ class FakeRuntime final : public backend::Runtime {
     context() = 1;
     return true;
   }
-  bool is_capturing(void*) noexcept override { return false; }
+  backend::Queue queue_of(void* stream) noexcept override { return {context(), stream, capture}; }
+  int zero(void* address, std::size_t bytes, void* stream) noexcept override {
+    const std::lock_guard lock(mutex_);
+    zeroed.push_back({address, bytes, stream, launches_.size()});
+    return 0;
+  }
   void read(void* host, const void* device, std::size_t bytes, void*) override { std::memcpy(host, device, bytes); }
 
   void write(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
   void snapshot(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
 
  private:
+  std::shared_ptr<void> allocate(std::size_t bytes, void* stream, bool captured) override {
+    const std::lock_guard lock(mutex_);
+    allocations.push_back({bytes, stream, captured});
+    return std::shared_ptr<std::byte[]>(new std::byte[bytes]);
+  }
+
   mutable std::mutex mutex_;
   std::deque<std::pair<std::string, std::uintptr_t>> loaded_;
   std::vector<FakeLaunchRecord> launches_;

@@ -48,6 +48,7 @@ enum CUresult : int {
   CUDA_ERROR_INVALID_PC = 718,
   CUDA_ERROR_LAUNCH_FAILED = 719,
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
   CUDA_ERROR_SYSTEM_NOT_READY = 802,
   CUDA_ERROR_MPS_CONNECTION_FAILED = 805,
   CUDA_ERROR_MPS_CLIENT_TERMINATED = 810,
@@ -225,6 +226,9 @@ struct CUlaunchConfig {
   CALL(max_active_blocks, (int* count, CUfunction, int threads, std::size_t shared_bytes),                          \
        "cuOccupancyMaxActiveBlocksPerMultiprocessor")                                                               \
   CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*), "cuOccupancyMaxActiveClusters")        \
+  CALL(allocate_ordered, (CUdeviceptr*, std::size_t bytes, CUstream), "cuMemAllocAsync")                            \
+  CALL(capture_info, (CUstream, CUstreamCaptureStatus*, std::uint64_t * id), "cuStreamGetCaptureInfo")              \
+  CALL(exchange_capture_mode, (CUstreamCaptureMode*), "cuThreadExchangeStreamCaptureMode")                          \
   CALL(stream_begin_capture, (CUstream, CUstreamCaptureMode), "cuStreamBeginCapture_v2")                            \
   CALL(stream_end_capture, (CUstream, CUgraph*), "cuStreamEndCapture")                                              \
   CALL(graph_instantiate, (CUgraphExec*, CUgraph, unsigned long long flags), "cuGraphInstantiateWithFlags")         \

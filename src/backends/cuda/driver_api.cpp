@@ -398,11 +398,30 @@ Status launch(void* function, const device::Launch& l, void* stream, void** para
                                  l.shared_bytes, stream, parameters, nullptr);
 }
 
-Status is_capturing(void* stream, bool* capturing) {
+Status capture_of(void* stream, std::uint64_t* id) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUresult result = driver().cuStreamIsCapturing(stream, &status);
-  *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = driver().capture_info ? driver().capture_info(stream, &status, id)
+                                                : driver().cuStreamIsCapturing(stream, &status);
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE)
+    *id = 0;
+  else if (*id == 0)
+    *id = 1;
   return result;
+}
+
+Status allocate(void** address, std::size_t bytes, void* stream, bool captured) {
+  CUdeviceptr memory = 0;
+  CUresult status = CUDA_ERROR_NOT_SUPPORTED;
+  if (!captured && driver().allocate_ordered) status = driver().allocate_ordered(&memory, bytes, stream);
+  if (status == CUDA_ERROR_NOT_SUPPORTED) {                     // by this device, or its driver
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;  // of this thread: the call does not touch the stream
+    const bool exchanged =
+        captured && driver().exchange_capture_mode && driver().exchange_capture_mode(&mode) == CUDA_SUCCESS;
+    status = driver().cuMemAlloc_v2(&memory, bytes);
+    if (exchanged) driver().exchange_capture_mode(&mode);
+  }
+  if (status == CUDA_SUCCESS) *address = reinterpret_cast<void*>(memory);
+  return status;
 }
 
 /// Whether a kernel may access memory that CUDA did not allocate (HMM, ATS).
@@ -470,7 +489,8 @@ std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(
   context.current = current;
   context.adopt = adopt;
   context.launch = launch;
-  context.is_capturing = is_capturing;
+  context.capture_of = capture_of;
+  context.allocate = allocate;
   context.accessible_bytes = accessible_bytes;
   context.owns = owns;
   context.synchronize = synchronize;

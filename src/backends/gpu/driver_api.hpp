@@ -133,7 +133,11 @@ struct ContextApi {
   std::uintptr_t (*current)() = nullptr;  ///< 0: none
   Status (*adopt)(std::uintptr_t context) = nullptr;
   Status (*launch)(void* function, const device::Launch& launch, void* stream, void** parameters) = nullptr;
-  Status (*is_capturing)(void* stream, bool* capturing) = nullptr;
+  /// The graph that the stream is captured into; 0: none.
+  Status (*capture_of)(void* stream, std::uint64_t* id) = nullptr;
+  /// Memory for launches in this stream: from the pool that is ordered with it; where there is none, or the stream is
+  /// captured, as cudaMalloc does, which does not end a capture.
+  Status (*allocate)(void** address, std::size_t bytes, void* stream, bool captured) = nullptr;
   std::optional<std::size_t> (*accessible_bytes)(const void* address) = nullptr;
   /// Whether it is memory of the driver's devices; sets its context unless that does not matter.
   bool (*owns)(const void* address, std::uintptr_t* context) = nullptr;

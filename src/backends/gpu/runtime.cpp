@@ -7,6 +7,7 @@
 
 #include "backends/gpu/device.hpp"
 #include "backends/gpu/driver_api.hpp"
+#include "base/text.hpp"
 #include "core/device/launch.hpp"
 #include "core/measure/device.hpp"
 #include "xtune/error.hpp"
@@ -123,9 +124,19 @@ class GpuRuntime final : public backend::Runtime {
     return true;
   }
 
-  bool is_capturing(void* stream) noexcept override {
-    bool capturing = false;
-    return context_.is_capturing(stream, &capturing) != 0 || capturing;
+  backend::Queue queue_of(void* stream) noexcept override {
+    // In CUDA and HIP the stream "2" stands for another one in each thread.
+    thread_local const char this_thread = 0;
+    constexpr std::uintptr_t per_thread = 2;
+    const bool own = reinterpret_cast<std::uintptr_t>(stream) == per_thread;
+    backend::Queue queue{current(), own ? &this_thread : stream};
+    constexpr std::uint64_t unknown = ~std::uint64_t{0};
+    if (context_.capture_of(stream, &queue.capture) != 0) queue.capture = unknown;
+    return queue;
+  }
+
+  int zero(void* address, std::size_t bytes, void* stream) noexcept override {
+    return api_.fill(address, 0, bytes, stream);
   }
 
   void read(void* host, const void* device, std::size_t bytes, void* stream) override {
@@ -163,6 +174,15 @@ class GpuRuntime final : public backend::Runtime {
   }
 
  private:
+  /// Until the process ends, as a launch may use it that is in flight when its caller is gone.
+  std::shared_ptr<void> allocate(std::size_t bytes, void* stream, bool captured) override {
+    void* address = nullptr;
+    if (const Status status = context_.allocate(&address, bytes, stream, captured); status != 0)
+      throw Error(ErrorKind::unavailable,
+                  fmt::format("no memory for {} of scratch: {}", base::human_bytes(bytes), api_.describe(status)));
+    return {address, [](void*) {}};
+  }
+
   void check(Status status, const char* doing) const {
     if (status != 0)
       throw build::CandidateFailure(Outcome::launch_failed, fmt::format("{}: {}", doing, api_.describe(status)));

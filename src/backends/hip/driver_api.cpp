@@ -264,11 +264,28 @@ Status launch(void* function, const device::Launch& l, void* stream, void** para
                                            static_cast<hipStream_t>(stream), parameters, nullptr);
 }
 
-Status is_capturing(void* stream, bool* capturing) {
+Status capture_of(void* stream, std::uint64_t* id) {
   hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
-  const hipError_t result = hip_calls().hipStreamIsCapturing(static_cast<hipStream_t>(stream), &status);
-  *capturing = status != hipStreamCaptureStatusNone;
+  unsigned long long number = 0;
+  *id = 0;
+  if (!hip_calls().hipStreamGetCaptureInfo) return hipSuccess;  // a HIP without graphs
+  const hipError_t result = hip_calls().hipStreamGetCaptureInfo(static_cast<hipStream_t>(stream), &status, &number);
+  *id = status == hipStreamCaptureStatusNone ? 0 : number == 0 ? 1 : number;
   return result;
+}
+
+Status allocate(void** address, std::size_t bytes, void* stream, bool captured) {
+  const HipCalls& h = hip_calls();
+  if (!captured && h.hipMallocAsync) {
+    const hipError_t status = h.hipMallocAsync(address, bytes, static_cast<hipStream_t>(stream));
+    if (status != hipErrorNotSupported) return status;
+  }
+  hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;  // of this thread: the call does not touch the stream
+  const bool exchanged =
+      captured && h.hipThreadExchangeStreamCaptureMode && h.hipThreadExchangeStreamCaptureMode(&mode) == hipSuccess;
+  const hipError_t status = h.hipMalloc(address, bytes);
+  if (exchanged) static_cast<void>(h.hipThreadExchangeStreamCaptureMode(&mode));
+  return status;
 }
 
 /// The number of bytes from the address on in an allocation of HIP; nullopt: it is in none.
@@ -304,7 +321,8 @@ std::shared_ptr<backend::Runtime> make_runtime(std::function<build::Artifact(con
   context.current = current;
   context.adopt = adopt;
   context.launch = launch;
-  context.is_capturing = is_capturing;
+  context.capture_of = capture_of;
+  context.allocate = allocate;
   context.accessible_bytes = accessible_bytes;
   context.owns = owns;
   context.synchronize = synchronize;

@@ -65,7 +65,9 @@
        (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**)) \
   CALL(hipGetDevice, (int*))                                                                                       \
   CALL(hipMemGetAddressRange, (hipDeviceptr_t*, std::size_t*, hipDeviceptr_t))                                     \
-  CALL(hipStreamIsCapturing, (hipStream_t, hipStreamCaptureStatus*))                                               \
+  CALL(hipStreamGetCaptureInfo, (hipStream_t, hipStreamCaptureStatus*, unsigned long long*))                       \
+  CALL(hipThreadExchangeStreamCaptureMode, (hipStreamCaptureMode*))                                                \
+  CALL(hipMallocAsync, (void**, std::size_t, hipStream_t))                                                         \
   CALL(hipPeekAtLastError, ())                                                                                     \
   CALL(hipGetLastError, ())
 

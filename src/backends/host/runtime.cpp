@@ -178,7 +178,14 @@ class HostRuntime final : public backend::Runtime {
   std::optional<std::size_t> accessible_bytes(const void* address, std::size_t wanted) noexcept override {
     return mapped_bytes(address, wanted);
   }
-  bool is_capturing(void*) noexcept override { return false; }
+  backend::Queue queue_of(void*) noexcept override {
+    thread_local const char this_thread = 0;  // a later thread may have the same address, and then the same memory
+    return {current(), &this_thread};
+  }
+  int zero(void* address, std::size_t bytes, void*) noexcept override {
+    std::memset(address, 0, bytes);
+    return 0;
+  }
   void read(void* host, const void* device, std::size_t bytes, void*) override {
     if (bytes != 0) std::memcpy(host, device, bytes);  // memcpy allows no null pointers, even for 0 bytes
   }
@@ -188,6 +195,11 @@ class HostRuntime final : public backend::Runtime {
   void snapshot(void* host, const void* device, std::size_t bytes) override { read_own_memory(host, device, bytes); }
 
  private:
+  std::shared_ptr<void> allocate(std::size_t bytes, void*, bool) override {
+    constexpr std::align_val_t alignment{256};
+    return {::operator new(bytes, alignment), [](void* memory) { ::operator delete(memory, alignment); }};
+  }
+
   const device::DeviceInfo info_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<KernelLibrary>> libraries_;

@@ -321,6 +321,34 @@ TEST_CASE("host: a choice says how large scratch buffers must be, and a call che
         std::string::npos);
 }
 
+TEST_CASE("host: scratch is the library's where a call passes none, for each thread its own") {
+  const cli_test::Cli cli;
+  LoadSettings settings;
+  settings.backend = "host";
+  settings.store = cli.path("cache");
+  const TypedKernel<void(const float*, float*, int)> kernel(load(fs::path(weighted_spec(cli, "value = 2")), settings));
+  std::vector<std::thread> threads;
+  std::array<std::vector<float>, 4> results;
+  for (std::size_t thread = 0; thread < results.size(); ++thread)
+    threads.emplace_back([&, thread] {
+      const int n = 64 << thread;
+      const std::vector<float> x = ramp(static_cast<std::size_t>(n), static_cast<float>(thread + 1));
+      results[thread].resize(x.size());
+      for (int call = 0; call < 20; ++call) kernel(nullptr, x.data(), results[thread].data(), n);
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (std::size_t thread = 0; thread < results.size(); ++thread) {
+    std::vector<float> expected = ramp(std::size_t{64} << thread, static_cast<float>(thread + 1));
+    for (float& value : expected) value = value * 2 + 0;
+    CHECK(results[thread] == expected);
+  }
+  const std::vector<float> x = ramp(64, 1);
+  std::vector<float> y(64);
+  CHECK(refusal([&] {
+          kernel.untyped()(nullptr, x.data(), y.data());
+        }).find("takes 3 arguments (x, y, n), or 4 with its own scratch and was given 2") != std::string::npos);
+}
+
 TEST_CASE("host: pointers into nothing are refused before anything is launched") {
   const Axpy axpy;
   const Kernel kernel = load(fs::path(axpy.spec), axpy.settings());

@@ -18,7 +18,8 @@ namespace {
 std::uintptr_t current_context = 1;
 std::uintptr_t synchronized_context = 0;
 Status sync_status = 0;
-int launched = 0;
+int launched = 0, allocated = 0;
+void* capturing = nullptr;
 
 struct Bed {
   std::shared_ptr<fakes::FakeDriver> driver = std::make_shared<fakes::FakeDriver>();
@@ -26,13 +27,18 @@ struct Bed {
 
   Bed() {
     current_context = 1;
-    launched = 0;
+    launched = allocated = 0;
+    capturing = nullptr;
     sync_status = 0;
     ContextApi context;
     context.current = [] { return current_context; };
     context.adopt = [](std::uintptr_t wanted) -> Status { return wanted == 9 ? 1 : (current_context = wanted, 0); };
     context.launch = [](void*, const Launch&, void*, void**) -> Status { return ++launched, 0; };
-    context.is_capturing = [](void* stream, bool* capturing) -> Status { return *capturing = stream != nullptr, 0; };
+    context.capture_of = [](void* stream, std::uint64_t* id) -> Status { return *id = stream == capturing ? 5 : 0, 0; };
+    context.allocate = [](void** address, std::size_t, void*, bool captured) -> Status {
+      static std::byte memory[2];
+      return *address = &memory[captured ? 1 : 0], allocated++, 0;
+    };
     context.accessible_bytes = [](const void*) -> std::optional<std::size_t> { return 64; };
     context.owns = [](const void* address, std::uintptr_t* own) {
       if (address == nullptr) return false;
@@ -152,8 +158,28 @@ TEST_CASE("memory is read behind the stream's work; a failure is an error") {
         std::vector<std::string>{"synchronize_stream", "copy_to_host"});
   bed.driver->failures["synchronize_stream"] = fakes::FakeDriver::fault;
   CHECK_THROWS_AS(bed.runtime->read(&to, &from, sizeof from, nullptr), Error);
+  capturing = &from;
   CHECK(bed.runtime->is_capturing(&from));
-  CHECK_FALSE(bed.runtime->is_capturing(nullptr));
+  CHECK_FALSE(bed.runtime->is_capturing(&to));
+}
+
+TEST_CASE("scratch is allocated once for each stream, apart for a graph, and zeroed in the stream") {
+  const Bed bed;
+  int first = 0, second = 0;
+  const auto block = [&](void* stream, std::size_t bytes) {
+    return bed.runtime->workspaces().block(bed.runtime->queue_of(stream), stream, bytes);
+  };
+  void* const own = block(&first, 100);
+  CHECK(block(&first, 90) == own);
+  CHECK(allocated == 1);
+  block(&second, 100);
+  CHECK(allocated == 2);
+  capturing = &first;
+  CHECK(block(&first, 100) != own);
+  CHECK(allocated == 3);
+  CHECK(bed.runtime->queue_of(reinterpret_cast<void*>(2)).order != reinterpret_cast<void*>(2));
+  CHECK(bed.runtime->zero(own, 1, &second) == 0);
+  CHECK(bed.count("fill") == 1);
 }
 
 TEST_CASE("a snapshot is taken in the memory's own context, and the thread keeps the one it has") {
