@@ -1,4 +1,5 @@
-// HIP's calls for graphs of launches. A stream that is captured accepts launches, and refuses everything else.
+// HIP's calls for graphs of launches. A stream that is captured accepts launches and fills, and refuses everything
+// else.
 #include <memory>
 
 #include "emulator/hip/runtime_state.hpp"
@@ -7,7 +8,7 @@ namespace xtune::emulator {
 namespace {
 
 struct EmulatedGraph {
-  std::vector<PreparedLaunch> launches;
+  std::vector<GraphNode> nodes;
 };
 
 EmulatedGraph* graph_of(hipGraph_t handle) { return reinterpret_cast<EmulatedGraph*>(handle); }
@@ -49,8 +50,8 @@ hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream) {
   return answer([&](RuntimeState& state) {
     if (!executable) return hipErrorInvalidValue;
     if (state.captures.contains(stream)) return hipErrorStreamCaptureUnsupported;
-    for (const PreparedLaunch& prepared : graph_of(executable)->launches)
-      if (const hipError_t code = execute(state, prepared); code != hipSuccess) return code;
+    for (const GraphNode& node : graph_of(executable)->nodes)
+      if (const hipError_t code = node(state); code != hipSuccess) return code;
     return hipSuccess;
   });
 }

@@ -63,11 +63,16 @@ hipError_t copy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kin
 
 hipError_t fill(void* to, int value, std::size_t bytes, hipStream_t stream) {
   return answer([&](RuntimeState& state) {
-    if (state.captures.contains(stream)) return hipErrorStreamCaptureUnsupported;
     if (bytes == 0) return hipSuccess;
-    if (!holder(state, to, bytes)) return hipErrorInvalidValue;
-    std::memset(to, value, bytes);
-    spend(state, bytes);
+    const GraphNode node = [=](RuntimeState& now) {
+      if (!holder(now, to, bytes)) return hipErrorInvalidValue;
+      std::memset(to, value, bytes);
+      spend(now, bytes);
+      return hipSuccess;
+    };
+    const auto capture = state.captures.find(stream);
+    if (capture == state.captures.end()) return node(state);
+    capture->second.push_back(node);
     return hipSuccess;
   });
 }

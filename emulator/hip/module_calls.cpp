@@ -136,7 +136,7 @@ hipError_t launch(RuntimeState& state, const EmulatedFunction* function, const L
   PreparedLaunch prepared{function, launch, arguments_of(function->metadata, parameters)};
   const auto capture = state.captures.find(stream);
   if (capture == state.captures.end()) return execute(state, prepared);
-  capture->second.push_back(std::move(prepared));
+  capture->second.emplace_back([prepared](RuntimeState& at_launch) { return execute(at_launch, prepared); });
   return hipSuccess;
 }
 

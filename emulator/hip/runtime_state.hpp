@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,10 @@ struct PreparedLaunch {
   std::vector<std::byte> arguments = {};
 };
 
+struct RuntimeState;
+/// What a graph does in one step: a launch, or a fill.
+using GraphNode = std::function<hipError_t(RuntimeState&)>;
+
 /// All work is done when its call returns, so streams only have identities.
 struct EmulatedStream {};
 
@@ -42,11 +47,11 @@ struct RuntimeState {
   std::map<hipModule_t, std::shared_ptr<EmulatedModule>> modules;
   std::map<hipStream_t, std::unique_ptr<EmulatedStream>> streams;
   std::map<hipEvent_t, std::unique_ptr<EmulatedEvent>> events;
-  std::map<hipStream_t, std::vector<PreparedLaunch>> captures;  ///< the launches of streams that are captured
-  double clock_ms = 0;                                          ///< simulated
-  hipError_t lost = hipSuccess;  ///< after a kernel's fault: what every later call returns
-  std::string fault;             ///< its words
-  std::set<std::string> noted;   ///< kernels of which a note was written
+  std::map<hipStream_t, std::vector<GraphNode>> captures;  ///< of streams that are captured
+  double clock_ms = 0;                                     ///< simulated
+  hipError_t lost = hipSuccess;                            ///< after a kernel's fault: what every later call returns
+  std::string fault;                                       ///< its words
+  std::set<std::string> noted;                             ///< kernels of which a note was written
   /// For hipGetErrorString: the last words for each code. They are never removed, since callers have pointers to them.
   std::map<hipError_t, const std::string*> words;
   std::set<std::string> all_words;

@@ -2,7 +2,7 @@
 #pragma once
 
 /// The number is increased when anything below changes.
-#define XTUNE_KOKKOS_MARKER "xtune kokkos unit, abi 1"
+#define XTUNE_KOKKOS_MARKER "xtune kokkos unit, abi 2"
 
 /// Results of XtuneKokkosUnit's calls. A failure is described in the text buffer that they receive.
 enum XtuneKokkosStatus {
@@ -16,6 +16,11 @@ struct XtuneKokkosText {
   unsigned long bytes;
 };
 
+struct XtuneKokkosMemory {
+  void* address;
+  unsigned long bytes;
+};
+
 /// The object that a unit exports under the name xtune_kokkos_unit.
 struct XtuneKokkosUnit {
   const char* marker;  ///< XTUNE_KOKKOS_MARKER
@@ -24,9 +29,10 @@ struct XtuneKokkosUnit {
   const bool* argument_is_pointer;
   /// Initialises Kokkos if necessary, with the device's number and the number of threads; -1: Kokkos' default.
   int (*start)(int device, int threads, struct XtuneKokkosText* failure);
-  /// Calls the entry `count` times, each with its array of argument addresses, and waits. time_ms: from the first to
-  /// the end of the last.
-  int (*run)(void* const* const* arguments, unsigned long count, double* time_ms, struct XtuneKokkosText* failure);
+  /// Calls the entry `count` times, each with its array of argument addresses and after `zeroed_count` parts of memory
+  /// were filled with zeros, and waits. time_ms: from the first to the end of the last, with the zeroing.
+  int (*run)(void* const* const* arguments, unsigned long count, const struct XtuneKokkosMemory* zeroed,
+             unsigned long zeroed_count, double* time_ms, struct XtuneKokkosText* failure);
   /// Overwrites memory of the execution space, using all its threads.
   int (*fill)(void* memory, unsigned long bytes, unsigned long long value, struct XtuneKokkosText* failure);
   /// Finalises Kokkos if this unit's start initialised it.

@@ -129,6 +129,11 @@ inline int fill(void* memory, unsigned long bytes, unsigned long long value, Xtu
   });
 }
 
+/// Queues it, as launches are.
+inline void zero(const XtuneKokkosMemory& memory) {
+  Kokkos::deep_copy(ExecutionSpace(), view(static_cast<char*>(memory.address), memory.bytes), char(0));
+}
+
 }  // namespace xtune::kokkos
 
 template <auto entry>
@@ -149,12 +154,16 @@ struct XtuneKokkosEntry<entry> {
     (void)arguments;
     entry(*static_cast<std::remove_const_t<A>*>(arguments[I])...);
   }
-  static int run(void* const* const* arguments, unsigned long launches, double* time_ms, XtuneKokkosText* failure) {
+  static int run(void* const* const* arguments, unsigned long launches, const XtuneKokkosMemory* zeroed,
+                 unsigned long zeroed_count, double* time_ms, XtuneKokkosText* failure) {
     int status = xtune_kokkos_refused;
     return xtune::kokkos::guarded(failure, status, [&] {
       Kokkos::fence();
       xtune::kokkos::Stopwatch<xtune::kokkos::ExecutionSpace> stopwatch;
-      for (unsigned long i = 0; i < launches; ++i) call(arguments[i], std::index_sequence_for<A...>());
+      for (unsigned long i = 0; i < launches; ++i) {
+        for (unsigned long k = 0; k < zeroed_count; ++k) xtune::kokkos::zero(zeroed[k]);
+        call(arguments[i], std::index_sequence_for<A...>());
+      }
       status = xtune_kokkos_faulted;
       *time_ms = stopwatch.stop_ms();
     });

@@ -129,12 +129,12 @@ void ScratchBuffers::renew(bool zeroed) {
   }
 }
 
-void ScratchBuffers::zero() {
+std::vector<measure::Buffer*> ScratchBuffers::zeroed() const {
+  std::vector<measure::Buffer*> zeroed;
   for (std::size_t i = 0; i < buffers_.size(); ++i)
-    if (is_zeroed(layouts_[i])) buffers_[i]->fill(0, layouts_[i].bytes(), std::byte{0});
+    if (is_zeroed(layouts_[i])) zeroed.push_back(buffers_[i].get());
+  return zeroed;
 }
-
-bool ScratchBuffers::any_zeroed() const noexcept { return std::any_of(layouts_.begin(), layouts_.end(), is_zeroed); }
 
 std::pair<DType, std::vector<std::byte>> ScratchBuffers::contents(const std::string& name) const {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {

@@ -47,9 +47,8 @@ class ScratchBuffers {
   measure::Buffer* buffer(std::size_t number) const { return buffers_.at(number).get(); }
   /// Before a launch that is judged: poison, or zeros where the spec asks for them, or everywhere; fresh guard zones.
   void renew(bool zeroed = false);
-  /// Before every launch: those that the spec wants zeroed.
-  void zero();
-  bool any_zeroed() const noexcept;
+  /// Those that the spec wants zeroed before every launch.
+  std::vector<measure::Buffer*> zeroed() const;
   /// Type and bytes of the buffer of this name.
   std::pair<DType, std::vector<std::byte>> contents(const std::string& name) const;
   /// Those that renew() poisons: "'sums', 'counts'".

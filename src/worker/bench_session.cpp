@@ -121,10 +121,12 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   BufferSet& first = problem_.sets[0];
   validator_.reset_sets();
   const std::vector<measure::KernelArgument> arguments = problem_.arguments_for(first, *loaded.scratch, job);
+  const std::vector<measure::Buffer*> always_zeroed = loaded.scratch->zeroed();
   const auto run_once = [&](bool timed, bool zeroed = false) {
     loaded.scratch->renew(zeroed);
     measure::RunOptions options{arguments, timed, 0};
     options.graph = problem_.job.measure.launch == spec::LaunchBy::graph;
+    options.zeroed = always_zeroed;
     const double time_ms = loaded.program->run(options).time_ms;
     problem_.add_up(first, *loaded.scratch);
     return time_ms;

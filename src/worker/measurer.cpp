@@ -79,6 +79,7 @@ measure::Sample Sampler::take(int launches, bool timed) {
   measure::RunOptions options{turns.front(), timed, timed ? plan_.flush_bytes : 0};
   options.more = std::span(turns).subspan(1);
   options.graph = plan_.graph;
+  options.zeroed = plan_.zeroed;
   return program_.run(options);
 }
 
@@ -116,19 +117,15 @@ Measurer::Measurer(BenchProblem& problem, Validator& validator, system::Clock& c
       roughness_(device::is_cpu(problem.device.info()) ? shared_roughness : 0) {}
 
 Sampler Measurer::sampler(LoadedProgram& loaded, const run::KernelCall& call) {
-  ScratchBuffers& scratch = *loaded.scratch;
   Sampler::Plan plan;
   plan.flush_bytes = problem_.flush_bytes;
   plan.graph = problem_.job.measure.launch == spec::LaunchBy::graph;
-  for (BufferSet& set : problem_.sets) plan.sets.push_back(problem_.arguments_for(set, scratch, call));
+  for (BufferSet& set : problem_.sets) plan.sets.push_back(problem_.arguments_for(set, *loaded.scratch, call));
+  plan.zeroed = loaded.scratch->zeroed();
   const bool in_place =
       std::any_of(problem_.arguments.begin(), problem_.arguments.end(),
                   [](const TestArgument& argument) { return argument.layout.role == spec::ArgRole::inout; });
-  if (in_place || scratch.any_zeroed())
-    plan.restore = [this, in_place, &scratch](std::size_t set) {
-      scratch.zero();
-      if (in_place) validator_.restore(problem_.sets[set]);
-    };
+  if (in_place) plan.restore = [this](std::size_t set) { validator_.restore(problem_.sets[set]); };
   return Sampler(*loaded.program, std::move(plan));
 }
 

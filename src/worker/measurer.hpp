@@ -25,6 +25,7 @@ class Sampler {
     std::vector<std::vector<measure::KernelArgument>> sets;
     std::size_t flush_bytes = 0;               ///< overwritten before every sample
     bool graph = false;                        ///< launches are graphs (RunOptions::graph)
+    std::vector<measure::Buffer*> zeroed;      ///< before each launch (RunOptions::zeroed)
     std::function<void(std::size_t)> restore;  ///< restores a set's in-place arguments before its launch; may be empty
     /// Its result differs between two calls if this process was suspended in between (system/clock.hpp).
     std::function<std::uint64_t()> suspensions = xtune::system::suspensions;

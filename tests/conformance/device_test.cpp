@@ -248,6 +248,30 @@ CONFORMANCE_TEST("launches in a graph compute the same, each time with the argum
   CHECK(alone < 1.5 * in_graph);
 }
 
+CONFORMANCE_TEST("buffers are zeroed before each launch of a sample, and nothing beyond") {
+  const auto artifact = compile(
+      t, "extern \"C\" __global__ void count(int* seen, int* y) { y[threadIdx.x] = ++seen[threadIdx.x]; }", "count");
+  if (!t.device) return;
+  const auto seen = upload(t, std::vector<int>(32, 7)), beside = upload(t, std::vector<int>(32, 7));
+  Buffer* const zeroed[] = {seen.get()};
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  std::vector<std::vector<KernelArgument>> sets;
+  for (int i = 0; i < 3; ++i) {
+    buffers.push_back(upload(t, std::vector<int>(32)));
+    sets.push_back({seen.get(), buffers.back().get()});
+  }
+  const std::vector<std::span<const KernelArgument>> more(sets.begin() + 1, sets.end());
+  const auto program = t.device->load(artifact, Launch{{1, 1, 1}, {32, 1, 1}});
+  for (const bool graph : {false, t.device->lack_of_graphs().empty()})
+    for (const bool timed : {false, true}) {
+      program->run({sets[0], timed, 0, more, graph, zeroed});
+      for (const auto& y : buffers) CHECK(download<int>(*y) == std::vector<int>(32, 1));
+      CHECK(download<int>(*beside) == std::vector<int>(32, 7));
+      program->run({sets[0], timed, 0, {}, graph});
+      CHECK(download<int>(*buffers[0]) == std::vector<int>(32, 2));
+    }
+}
+
 CONFORMANCE_TEST("the timer tells what it does") {
   if (!t.device) return;
   const TimerInfo timer = t.device->timer();

@@ -156,6 +156,7 @@ class FakeDevice final : public measure::Device, public FakeMemory {
       FakeBuffer& of;
     };
     double launch(const measure::RunOptions& options, std::span<const measure::KernelArgument> arguments) {
+      for (measure::Buffer* const buffer : options.zeroed) std::memset(buffer->address(), 0, buffer->size());
       double sum_ms = 0;
       for (const device::Step& step : steps_) sum_ms += launch_step(options, step, step.chosen(arguments));
       ++number_;

@@ -34,7 +34,8 @@ struct SimulatedGpu {
   bool after_fill_ = false, seen_lazy_ = false;
   alignas(8) std::uint32_t flags_[8] = {};
   std::uint32_t ticket_ = 0;
-  /// A kernel that was captured, with the first bytes of its parameters; its graph has all that the capture had so far.
+  /// A kernel, or a fill, that was captured, with the first bytes of its parameters; its graph has all that the capture
+  /// had so far.
   struct Captured {
     std::string name;
     std::uint64_t first = 0;
@@ -94,8 +95,10 @@ inline gpu::DriverApi SimulatedGpu::api() {
   };
   table.fill = [this](void*, unsigned char, std::size_t bytes, Stream) -> Status {
     driver->filled_bytes = bytes;
-    after_fill_ = true;
-    queue.emplace_back("fill");
+    if (driver->capturing)
+      captured_.push_back({"fill"});
+    else
+      after_fill_ = true, queue.emplace_back("fill");
     return driver->call("fill");
   };
   table.end_capture = [this, end = table.end_capture](Graph* graph, Stream stream) -> Status {
@@ -107,6 +110,10 @@ inline gpu::DriverApi SimulatedGpu::api() {
     queue.emplace_back("graph");
     now_ += graph_ms;
     for (Captured& launch : graphs_.at(graph)) {
+      if (launch.name == "fill") {
+        queue.push_back(launch.name);
+        continue;
+      }
       void* parameters[] = {&launch.first};
       run(launch.name, parameters);
       now_ += node_ms - launch_ms;

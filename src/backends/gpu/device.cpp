@@ -218,9 +218,12 @@ class GpuProgram final : public measure::Program {
     add(options.arguments);
     for (const auto& arguments : options.more) add(arguments);
     const auto work = [&] {
-      for (std::size_t i = 0; i < launches.size(); ++i) steps_[i % steps_.size()].launch(launches[i]);
+      for (std::size_t i = 0; i < launches.size(); ++i) {
+        if (i % steps_.size() == 0) zero(options.zeroed);
+        steps_[i % steps_.size()].launch(launches[i]);
+      }
     };
-    LaunchGraph* const graph = options.graph && launched_ ? &graph_of(launches, work) : nullptr;
+    LaunchGraph* const graph = options.graph && launched_ ? &graph_of(launches, options.zeroed, work) : nullptr;
     if (options.timed) {
       const auto count = static_cast<int>(1 + options.more.size());
       QueueTimer& timer = session_->timer();
@@ -254,11 +257,19 @@ class GpuProgram final : public measure::Program {
   }
 
  private:
+  /// Queues it.
+  void zero(std::span<measure::Buffer* const> buffers) const {
+    for (measure::Buffer* const buffer : buffers)
+      session_->check_launch(session_->api().fill(buffer->address(), 0, buffer->size(), session_->stream()),
+                             "zeroing a buffer");
+  }
   /// Kernels that are served from graphs launch one graph repeatedly, so graphs are kept. Those of rotating sets
   /// of buffers differ in their arguments.
-  LaunchGraph& graph_of(const std::vector<Arguments>& launches, const std::function<void()>& work) {
+  LaunchGraph& graph_of(const std::vector<Arguments>& launches, std::span<measure::Buffer* const> zeroed,
+                        const std::function<void()>& work) {
     constexpr std::size_t max_graphs = 64;
     std::string key = std::to_string(launches.size()) + ":";  // kernels without arguments differ only in this
+    for (measure::Buffer* const buffer : zeroed) key += fmt::format("{}+{}:", buffer->address(), buffer->size());
     for (const Arguments& arguments : launches) key += arguments.bytes();
     std::unique_ptr<LaunchGraph>* known = &graphs_[key];
     if (!*known && graphs_.size() > max_graphs) {

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -107,8 +108,8 @@ class HostProgram final : public measure::Program {
     check(options.arguments);
     for (const auto& arguments : options.more) check(arguments);
     if (options.flush_bytes > 0) engine_.flush(touched_memory(options), options.flush_bytes);
-    double time_ms = launch(options.arguments);
-    for (const auto& arguments : options.more) time_ms += launch(arguments);
+    double time_ms = zero(options.zeroed) + launch(options.arguments);
+    for (const auto& arguments : options.more) time_ms += zero(options.zeroed) + launch(arguments);
     return {options.timed ? time_ms / static_cast<double>(1 + options.more.size()) : 0.0};
   }
 
@@ -124,6 +125,13 @@ class HostProgram final : public measure::Program {
     std::vector<std::span<const std::byte>> memory = library_.memory();
     cpu::add_buffers(options, memory);
     return memory;
+  }
+  /// Returns milliseconds.
+  static double zero(std::span<measure::Buffer* const> buffers) {
+    if (buffers.empty()) return 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (measure::Buffer* const buffer : buffers) std::memset(buffer->address(), 0, buffer->size());
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
   /// All steps, and the sum of their times in milliseconds.
   double launch(std::span<const measure::KernelArgument> arguments) {

@@ -69,16 +69,20 @@ class Unit {
   void check(std::span<const measure::KernelArgument> arguments) const {
     cpu::check_arguments(arguments, {table_->argument_count, table_->argument_bytes, table_->argument_is_pointer});
   }
-  /// Calls the entry once with each, and waits; returns milliseconds from the first call to the end of the last. Throws
-  /// CandidateFailure: launch_failed if Kokkos refuses, crashed if waiting fails.
-  double run(std::span<const std::span<const measure::KernelArgument>> launches) {
+  /// Calls the entry once with each, on zeroed buffers, and waits; returns milliseconds from the first call to the end
+  /// of the last. Throws CandidateFailure: launch_failed if Kokkos refuses, crashed if waiting fails.
+  double run(std::span<const std::span<const measure::KernelArgument>> launches,
+             std::span<measure::Buffer* const> zeroed) {
     std::vector<cpu::ArgumentAddresses> places;
     places.reserve(launches.size());
     std::vector<void* const*> addresses;
     for (const auto& arguments : launches) addresses.push_back(places.emplace_back(arguments).data());
+    std::vector<XtuneKokkosMemory> memory;
+    for (measure::Buffer* const buffer : zeroed) memory.push_back({buffer->address(), buffer->size()});
     Words words;
     double time_ms = 0;
-    if (const int status = table_->run(addresses.data(), addresses.size(), &time_ms, words.room()))
+    if (const int status =
+            table_->run(addresses.data(), addresses.size(), memory.data(), memory.size(), &time_ms, words.room()))
       fail(status, words.said());
     return time_ms;
   }
@@ -162,7 +166,7 @@ class KokkosProgram final : public measure::Program {
     const std::vector<std::span<const measure::KernelArgument>> launches(own.begin(), own.end());
     for (const auto& arguments : launches) unit_->check(arguments);
     if (options.flush_bytes > 0) device_.flush(*unit_, options);
-    const double time_ms = unit_->run(launches);
+    const double time_ms = unit_->run(launches, options.zeroed);
     return {options.timed ? time_ms / static_cast<double>(launches.size()) : 0.0};
   }
 

@@ -113,6 +113,8 @@ struct RunOptions {
   std::span<const std::span<const KernelArgument>> more = {};
   /// The launches are one graph, except in the program's first run, in which a driver may have to load the kernels.
   bool graph = false;
+  /// Filled with zeros before each launch (of several steps, before the first), within the timed span and the graph.
+  std::span<Buffer* const> zeroed = {};
 };
 
 struct Sample {

@@ -387,6 +387,22 @@ std::string CandidateResolver::maps_text(const space::Config& config) const {
   return build::canonical_list(items);
 }
 
+namespace {
+
+void add_protocol_parts(const spec::Spec& spec, build::KeyParts& parts) {
+  // What is only recorded does not invalidate results.
+  if (spec.validate.repeatable == spec::Repeatable::bitwise)
+    parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
+  parts.emplace_back("protocol", "2: " + spec::measure_section.key_text(spec.measure));
+  // Earlier records lack it: zeroing was not part of their times.
+  if (std::any_of(spec.args.begin(), spec.args.end(), [](const spec::ArgSpec& argument) {
+        return argument.role == spec::ArgRole::scratch && argument.fill == Fill::zero;
+      }))
+    parts.emplace_back("zeroing", "timed");
+}
+
+}  // namespace
+
 build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& config,
                                                          const std::string& artifact_key) const {
   const spec::Spec& spec = state_->spec;
@@ -440,10 +456,7 @@ build::KeyParts CandidateResolver::measurement_key_parts(const space::Config& co
       if (!spec.validate.check.empty()) parts.emplace_back("check_command", state_->command_text(spec.validate.check));
       if (spec.validate.inputs == spec::Inputs::fresh) parts.emplace_back("inputs", "fresh 1");
       parts.emplace_back("tolerance", tolerance_text(tolerances(), state_->args));
-      // What is only recorded does not invalidate results.
-      if (spec.validate.repeatable == spec::Repeatable::bitwise)
-        parts.emplace_back("repeat", std::to_string(spec.validate.repeat));
-      parts.emplace_back("protocol", "2: " + spec::measure_section.key_text(spec.measure));
+      add_protocol_parts(spec, parts);
       add_environment_parts(spec, state_->device, parts, state_->data_files);
       state_->constant_parts = std::move(parts);
     }

@@ -37,12 +37,13 @@ bool is_newer(const StoredConfig* a, const StoredConfig* b) {
   return std::tie(a->unix_time_ms, a->key) > std::tie(b->unix_time_ms, b->key);
 }
 
-/// The data with which results were validated, of which arguments, and whether the caches were warm.
+/// The data with which results were validated, of which arguments, whether the caches were warm, and what was timed.
 std::vector<std::string> judged_by(const Record& record) {
   std::vector<std::string> parts{protocol_setting(record.key_parts, "flush"),
                                  protocol_setting(record.key_parts, "launch")};
   for (const auto& [name, value] : record.key_parts)
-    if (name == "reference" || name == "tolerance" || name == "buffers") parts.push_back(name + value);
+    if (name == "reference" || name == "tolerance" || name == "buffers" || name == "zeroing")
+      parts.push_back(name + value);
   return parts;
 }
 

@@ -542,7 +542,13 @@ TEST_CASE("scratch buffers are sized for each configuration, and count in its ke
   CHECK(job.with([](const CandidateResolver& r) { return r.tolerances().size(); }) == 1);
 
   std::set<std::string> keys{job.key()};
+  const auto zeroing = [&] {
+    const KeyParts parts = job.with([&](const auto& r) { return r.measurement_key_parts(job.config(), "a"); });
+    return std::count(parts.begin(), parts.end(), KeyParts::value_type("zeroing", "timed"));
+  };
+  CHECK(zeroing() == 0);
   job.spec.args.back().fill = Fill::zero;
+  CHECK(zeroing() == 1);
   keys.insert(job.key());
   job.spec.args.back().shape.front() = text("M", 21);
   keys.insert(job.key());

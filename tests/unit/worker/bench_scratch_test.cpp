@@ -91,10 +91,16 @@ TEST_CASE("Results computed from poison were written, and zeros in the scratch b
 TEST_CASE("Scratch that the spec wants zeroed holds zeros before every launch, timed ones too") {
   ScratchBench bench;
   std::size_t not_zero = 0;
+  double kernel_ms = 1.5;
+  int together = 1;
+  SUBCASE("launches on their own") {}
+  SUBCASE("many in a sample") { bench.open.measure.flush = Flush::none, kernel_ms = 0.015, together = 10; }
   const BenchAnswer answer = bench.run_with("adds", scratch(count, true), [&](const FakeLaunch& call) {
     not_zero += std::any_of(call.buffer<float>(2), call.buffer<float>(2) + count, [](float v) { return v != 0; });
-    return added_to_scratch(call);
+    added_to_scratch(call);
+    return kernel_ms;
   });
+  CHECK(answer.telemetry.launches == together);
   CHECK(answer.outcome == Outcome::ok);
   CHECK(not_zero == 0);
   CHECK(answer.samples_ms.size() == 5);

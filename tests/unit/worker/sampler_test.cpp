@@ -95,6 +95,28 @@ TEST_CASE("A flush or an in-place argument keeps launches apart; a sample of a s
   if (bench.plan.restore) CHECK(restored == bench.turns());
 }
 
+TEST_CASE("Zeroed buffers do not keep launches apart, and each launch finds zeros") {
+  SampledDevice bench;
+  const auto zeroed = bench.device.allocate(4);
+  zeroed->fill(0, 4, std::byte{1});
+  bench.plan.zeroed = {zeroed.get()};
+  int dirty = 0;
+  bench.device.kernels["k"] = [&](const FakeLaunch&) {
+    auto* const count = static_cast<std::int32_t*>(zeroed->address());
+    if ((*count)++ != 0) ++dirty;
+    return 0.01;
+  };
+  Sampler sampler(*bench.program, bench.plan);
+  sampler.warm_up(2);
+  sampler.sample_ms();
+  sampler.run_on(4);
+  CHECK(bench.device.launches.size() == 3 + 15 + 4);
+  CHECK(dirty == 0);
+  std::int32_t last = 0;
+  zeroed->read(0, std::as_writable_bytes(std::span(&last, 1)));
+  CHECK(last == 1);
+}
+
 TEST_CASE("Samples before the warm-up show how short a kernel is") {
   SampledDevice bench;
   bench.kernel_ms = 0.01;

@@ -124,6 +124,30 @@ TEST_CASE("all that is timed is queued behind the hold, the flush before the fir
         std::vector<std::string>{"xtune_hold", "fill", "event", "kernel", "kernel", "kernel", "event", "xtune_clock"});
 }
 
+TEST_CASE("buffers are zeroed before each launch, behind the first event, and in a graph") {
+  SimulatedSetup s;
+  s.open();
+  const auto program = s.load();
+  const auto large = s.device->allocate(64), small = s.device->allocate(8);
+  Buffer* const zeroed[] = {large.get(), small.get()};
+  const std::vector<std::span<const KernelArgument>> more(1);
+  RunOptions options{nothing, true, 4096, more, false, zeroed};
+  program->run({nothing, false});
+  program->run(options);
+  CHECK(s.gpu.queue == std::vector<std::string>{"xtune_hold", "fill", "event", "fill", "fill", "kernel", "fill", "fill",
+                                                "kernel", "event", "xtune_clock"});
+  CHECK(s.gpu.driver->filled_bytes == 8);
+  options.graph = true;
+  program->run(options);
+  CHECK(s.gpu.queue == std::vector<std::string>{"xtune_hold", "fill", "event", "graph", "fill", "fill", "kernel",
+                                                "fill", "fill", "kernel", "event", "xtune_clock"});
+  options.zeroed = {};  // another graph
+  program->run(options);
+  CHECK(s.gpu.queue ==
+        std::vector<std::string>{"xtune_hold", "fill", "event", "graph", "kernel", "kernel", "event", "xtune_clock"});
+  CHECK_FALSE(s.gpu.deadlocked);
+}
+
 TEST_CASE("a kernel's first launch is not held: the driver may have to load it") {
   SimulatedSetup s;
   s.gpu.lazy = "kernel";

@@ -116,6 +116,18 @@ TEST_CASE("steps are launched in order with their own arguments, and waited for 
   CHECK(kernels.driver->only({"synchronize_stream", "synchronize_event"}).size() == waits + 1);
 }
 
+TEST_CASE("buffers are zeroed before the first step of each launch") {
+  NamedKernels kernels;
+  const auto device = gpu::make_device(kernels.api(), gpu_info());
+  const auto program = device->load(two_kernels(), three_steps());
+  const auto buffer = device->allocate(8);
+  Buffer* const zeroed[] = {buffer.get()};
+  const std::vector<std::span<const KernelArgument>> more{values};
+  program->run({values, false, 0, more, false, zeroed});
+  CHECK(kernels.launches.size() == 6);
+  CHECK(kernels.driver->only({"fill"}).size() == 2);
+}
+
 TEST_CASE("a sample of several sets runs all steps of a set before the next, and is the mean of the sets") {
   NamedKernels kernels;
   kernels.driver->ms = 6;

@@ -74,6 +74,31 @@ TEST_CASE("Launches that follow each other are one time span; each has its own a
   CHECK(program->run({to_a, false}).time_ms == 0);
 }
 
+TEST_CASE("Buffers are zeroed before each launch, and nothing beyond") {
+  const Here here;
+  if (!here) return;
+  const auto program = here.load(here.request(
+      "#include <xtune/kokkos.hpp>\n"
+      "void count(char* seen, char* y) {\n"
+      "  Kokkos::parallel_for(Kokkos::RangePolicy<xtune::kokkos::ExecutionSpace>(0, 13), KOKKOS_LAMBDA(int i) {\n"
+      "    y[i] = ++seen[i];\n"
+      "  });\n"
+      "}\n",
+      "count"));
+  const auto seen = upload(*here.device, std::vector<char>(13, 7)), a = upload(*here.device, std::vector<char>(14)),
+             b = upload(*here.device, std::vector<char>(14));
+  Buffer* const zeroed[] = {seen.get()};
+  const std::vector<KernelArgument> to_a{seen.get(), a.get()}, to_b{seen.get(), b.get()};
+  const std::vector<std::span<const KernelArgument>> more{to_b};
+  std::vector<char> expected(14, 1);
+  expected.back() = 0;
+  for (const bool timed : {false, true}) {
+    program->run({to_a, timed, 0, more, false, zeroed});
+    CHECK(download<char>(*a) == expected);
+    CHECK(download<char>(*b) == expected);
+  }
+}
+
 TEST_CASE("Parameters may be called like what Kokkos uses inside") {
   const Here here;
   if (!here) return;
