@@ -1,16 +1,21 @@
 // Calling the best build of a kernel from an application, in the application's own context and stream.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "xtune/array.hpp"
 #include "xtune/detail/arguments.hpp"
 #include "xtune/stream.hpp"
 #include "xtune/tunable.hpp"
@@ -123,6 +128,32 @@ struct KernelArgument {
   std::size_t struct_bytes = 0;    ///< of a struct or vector by value: its size; 0: dtype says all
 };
 
+/// What a call with arrays may pass: arrays, and scalars that follow from no size. Words of the problem come by name.
+struct CallArgument {
+  std::string name;          ///< name in the spec
+  bool is_array = false;     ///< otherwise a value
+  DType dtype = DType::f32;  ///< of a value; of an array unless the problem decides
+  bool is_output = false;    ///< an array that the kernel only writes
+  bool is_written = false;   ///< an array that it writes
+  bool is_required = false;  ///< an input that every call passes
+};
+
+/// An output of a call with arrays.
+struct ArrayOutput {
+  std::size_t argument = 0;         ///< its number among the call's arguments
+  DType dtype = DType::f32;         ///< type of the elements
+  std::vector<std::int64_t> shape;  ///< its extents
+};
+
+/// The problem, the configuration and the outputs that belong to arrays of these types, shapes and layouts.
+class ArrayCall;
+
+/// An argument of a call by its name: {"A", Array(a, {m, k})}, {"alpha", 2.0}, {"ACTIVATION", 1}.
+struct Named {
+  std::string_view name;                  ///< of an argument, or a name of [problem]
+  std::variant<Array, Value> value = {};  ///< what is passed
+};
+
 /// A kernel that runs in the current context of the calling thread, on the stream it is given; in a thread without a
 /// context, a call first makes that of its first buffer current. Copies share everything.
 /// Any number of threads may call all members at once. Contexts and streams belong to the application: the library does
@@ -146,6 +177,31 @@ class Kernel {
     const void* values[sizeof...(Arguments) + 1] = {static_cast<const void*>(&arguments)..., nullptr};
     call(stream.handle(), values, detail::TypesOf<Arguments...>::signature);
   }
+
+  /// Queues one launch for arrays: sizes, types and layouts follow from them, and what is not passed has the spec's
+  /// value. They are the inputs that every call needs and the outputs, in the spec's order: gemm(stream, a, b, c).
+  template <class... Arrays>
+  requires(std::same_as<Arrays, Array>&&...) void operator()(Stream stream, const Array& first,
+                                                             const Arrays&... others) const {
+    const Array* const arrays[] = {&first, &others...};
+    call_in_order(stream, arrays);
+  }
+  /// The same by name, for arrays that not every call needs, scalars and words of the problem:
+  /// gemm.call(stream, {{"A", a}, {"B", b}, {"C", c}, {"bias", bias}}). Throws the errors of a call, and
+  /// Error(invalid_argument) with the names of arguments that contradict each other or are missing.
+  void call(Stream stream, std::initializer_list<Named> passed) const;
+
+  /// What calls with arrays may pass. Throws Error(unsupported) for a kernel whose structs the caller fills.
+  const std::vector<CallArgument>& call_arguments() const;
+  /// For language bindings: solves a call. arrays: for each of call_arguments(), null where it is not passed. words:
+  /// names of the problem that the call sets. The answer lives as long as the kernel and is found again without locks.
+  const ArrayCall& solve(std::span<const Array* const> arrays, const Bindings& words = {}) const;
+  /// The outputs of a solved call, in the spec's order.
+  static const std::vector<ArrayOutput>& outputs(const ArrayCall& call) noexcept;
+  /// Queues a solved call. arrays: as for solve, but with all outputs. scalars: for each of call_arguments(), the
+  /// address of a value of its dtype; null: the spec's.
+  void launch(Stream stream, const ArrayCall& call, std::span<const Array* const> arrays,
+              std::span<const void* const> scalars) const;
 
   /// The arguments of a call, in its order, with scratch buffers, which it may omit.
   std::vector<KernelArgument> arguments() const;
@@ -197,6 +253,7 @@ class Kernel {
   friend class TypedKernel;
   Kernel(std::shared_ptr<detail::KernelState> state, std::shared_ptr<const detail::Binding> binding) noexcept;
   void check_signature(const detail::Signature& signature) const;
+  void call_in_order(Stream stream, std::span<const Array* const> arrays) const;
   void call(void* stream, const void* const* values, const detail::Signature& signature,
             const std::size_t* bytes = nullptr) const;
 

@@ -101,10 +101,13 @@ Kernel load_with(const Tunable& tunable, const LoadSettings& settings, std::shar
   };
   LoadSettings own = settings;
   own.backend = name;
-  if (const auto file = spec_file_of(tunable); file && !bundled) {
-    parts.spec_file = file->path;
-    own.defines = file->defines;
+  if (const auto from = spec_file_of(tunable); from && !bundled) {
+    parts.spec_file = from->path;
+    own.defines = from->defines;
   }
+  parts.with_types = [kept, settings, bundled](const Bindings& types) {
+    return load_with(with_defines(*kept, types), settings, bundled);
+  };
   parts.kept = std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
       kept, std::move(bundled));
   return dispatch::make_kernel(std::move(parts), std::move(own));

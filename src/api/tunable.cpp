@@ -9,6 +9,7 @@
 #include "api/tunable_state.hpp"
 #include "base/text.hpp"
 #include "core/spec/spec.hpp"
+#include "dispatch/kernel_state.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
 
@@ -94,6 +95,18 @@ Tunable Tunable::from_text(const std::string& toml, const std::filesystem::path&
   state->defines = texts_of(defines);
   state->name = spec::parse_spec(state->text, state->text_name, state->base_dir, {state->defines, ""}).kernel.name;
   return Tunable(std::move(state));
+}
+
+Tunable with_defines(const Tunable& tunable, const Bindings& defines) {
+  Tunable copy(tunable);
+  detail::TunableState& state = Access::changed(copy);
+  for (auto& [name, value] : texts_of(defines)) {
+    std::erase_if(state.defines, [&](const auto& each) { return each.first == name; });
+    state.defines.emplace_back(name, value);
+  }
+  if (state.file)
+    for (const auto& [name, value] : defines) state.file->defines.insert_or_assign(name, value);
+  return copy;
 }
 
 Tunable::Tunable(const Tunable& other) : state_(std::make_unique<detail::TunableState>(other.state())) {}

@@ -24,6 +24,9 @@ struct SpecFile {
 /// None for one that was built in code, or from text.
 std::optional<SpecFile> spec_file_of(const Tunable& tunable);
 
+/// A copy whose spec has these values, too.
+Tunable with_defines(const Tunable& tunable, const Bindings& defines);
+
 /// The parsed spec, with the overlay of a backend if one is named. It does not contain data and callbacks; sources
 /// given as text are in files that exist as long as the Tunable or a copy of it. Throws Error(invalid_spec).
 spec::Spec spec_of(const Tunable& tunable, const std::string& backend = {});

@@ -286,6 +286,7 @@ detail::Binding ArgumentPlan::bind(const Bindings& fixed) const {
     if (!names.contains(name))
       throw Error(ErrorKind::invalid_argument, spec_.kernel.name + " has no problem size '" +
                                                    base::printable(name, 80) + "'" + base::did_you_mean(name, known));
+    binding.given.insert_or_assign(name, size(name, value));
     binding.fixed.insert_or_assign(name, size(name, value));
   }
   for (const std::string& name : known) {

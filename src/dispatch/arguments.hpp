@@ -31,8 +31,9 @@ struct SizeSource {
 
 /// A kernel's view of the problem: fixed sizes, and the sources of the others.
 struct Binding {
-  std::uint64_t id = 0;  ///< identifies the fixed sizes
-  Bindings fixed;
+  std::uint64_t id = 0;              ///< identifies the fixed sizes
+  Bindings given;                    ///< the sizes that for_problem was given
+  Bindings fixed;                    ///< these, and others that no call decides on
   std::vector<SizeSource> sources;   ///< of the other names, sorted
   std::vector<std::string> missing;  ///< names without a value or a source
   bool told_twice = false;           ///< some size has several sources, which must agree

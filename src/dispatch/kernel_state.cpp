@@ -151,7 +151,7 @@ KernelState::~KernelState() {
 std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
   Binding binding = plan_.bind(fixed);
   const std::lock_guard lock(bindings_mutex_);
-  auto& known = bindings_[binding.fixed];
+  auto& known = bindings_[binding.given];
   if (!known) {
     binding.id = bindings_.size();
     known = std::make_shared<const Binding>(std::move(binding));
@@ -202,14 +202,10 @@ void KernelState::take_scratch(const Prepared& entry, void* stream, void** scrat
   if (entry.scratch.empty()) return;  // refused, so that nothing is launched
   auto* const block =
       static_cast<std::byte*>(workspaces_.block(runtime_.queue_of(stream), stream, entry.scratch_bytes));
-  for (std::size_t i = 0; i < entry.scratch.size(); ++i) {
-    const dispatch::ScratchPart& part = entry.scratch[i];
-    scratch[i] = block + part.offset;
-    if (!part.zeroed || part.bytes == 0) continue;
-    if (const int status = runtime_.zero(scratch[i], part.bytes, stream); status != 0)
-      throw Error(ErrorKind::unavailable,
-                  fmt::format("{}: zeroing its scratch: {}", name(), runtime_.describe(status)));
-  }
+  for (std::size_t i = 0; i < entry.scratch.size(); ++i) scratch[i] = block + entry.scratch[i];
+  if (entry.zeroed_bytes == 0) return;
+  if (const int status = runtime_.zero(block, entry.zeroed_bytes, stream); status != 0)
+    throw Error(ErrorKind::unavailable, fmt::format("{}: zeroing its scratch: {}", name(), runtime_.describe(status)));
 }
 
 void KernelState::call_all(const Binding& binding, void* stream, const void* const* values,

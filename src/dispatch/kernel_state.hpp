@@ -2,15 +2,19 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "dispatch/array_call.hpp"
 #include "dispatch/preparation.hpp"
 #include "system/parallel.hpp"
 #include "xtune/tunable.hpp"
@@ -36,7 +40,32 @@ class Messages {
 
 }  // namespace dispatch
 
+/// As the library's users know it.
+class ArrayCall {
+ public:
+  dispatch::SolvedCall solved;
+  std::shared_ptr<const detail::Binding> binding;  ///< of this problem; null: another kernel has it
+  std::optional<Kernel> typed;                     ///< that kernel, with this problem
+};
+
 namespace detail {
+
+/// Calls with arrays of one kernel, solved once for each signature. Thread-safe.
+class ArrayCalls {
+ public:
+  ArrayCalls(const spec::Spec& spec, const dispatch::ArgumentPlan& arguments) : plan(spec, arguments) {}
+  const dispatch::ArrayPlan plan;
+
+  /// make: solves a call that is not known.
+  const ArrayCall& find(std::span<const Array* const> arrays, const Bindings& words,
+                        const std::function<ArrayCall()>& make);
+
+ private:
+  const std::uint64_t id_ = next_id();
+  static std::uint64_t next_id();
+  std::mutex mutex_;
+  std::map<std::vector<std::int64_t>, std::unique_ptr<const ArrayCall>> calls_;
+};
 
 class KernelState {
  public:
@@ -58,6 +87,10 @@ class KernelState {
   void set_constant(const std::string& constant, std::optional<DType> dtype, std::span<const std::byte> contents) {
     preparation_.constants().set(constant, dtype, contents, runtime_);
   }
+  /// Made by the first call with arrays. Throws Error(unsupported).
+  ArrayCalls& array_calls();
+  /// The kernel for these values of names that decide on types; nullopt: this one.
+  std::optional<Kernel> with_types(const Bindings& types);
   /// The backend's, for waiting and timing in the application's contexts.
   backend::Runtime& runtime() const noexcept { return runtime_; }
   /// For the owner of the last reference. If that is a callback of the tuning in the background, another thread waits
@@ -99,6 +132,10 @@ class KernelState {
   const std::unique_ptr<dispatch::Capture> capture_;  ///< null: not requested
   std::mutex preparing_;
   std::atomic<std::thread::id> preparer_{};  ///< the thread that holds it
+  std::mutex array_calls_mutex_, typed_mutex_;
+  std::unique_ptr<ArrayCalls> array_calls_;
+  std::atomic<ArrayCalls*> known_array_calls_{nullptr};
+  std::map<Bindings, Kernel> typed_;
   std::mutex bindings_mutex_;
   std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
   /// Last: its thread uses all other members. The child of a fork has none of its parent's tasks.
@@ -116,6 +153,7 @@ struct Access {
   static detail::KernelState& state(const Kernel& kernel) noexcept { return *kernel.state_; }
   /// Throws Error(invalid_argument) for a moved-from Tunable.
   static const detail::TunableState& state(const Tunable& tunable) { return tunable.state(); }
+  static detail::TunableState& changed(Tunable& tunable) noexcept { return *tunable.state_; }
   static std::shared_ptr<const detail::CompiledBuild>& build(CompiledConfig& compiled) noexcept {
     return compiled.build_;
   }

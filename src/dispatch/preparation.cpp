@@ -171,11 +171,17 @@ Prepared Preparation::load(const Key& key, const Bindings& problem, const device
   std::vector<measure::TensorMap> maps;
   for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
   if (!maps.empty()) prepared.maps = std::make_shared<EncodedMaps>(std::move(maps));
-  for (const ScratchArgument& scratch : plan_.scratch()) {
+  prepared.scratch.resize(plan_.scratch().size());
+  // What is zeroed lies together, so that one call of the driver does it.
+  for (const bool zeroed : {true, false}) {
     constexpr std::size_t alignment = 256;
-    const std::uint64_t bytes = build.scratch_bytes.at(scratch.number);
-    prepared.scratch.push_back({prepared.scratch_bytes, bytes, scratch.zeroed});
-    prepared.scratch_bytes += (bytes + alignment - 1) / alignment * alignment;
+    for (std::size_t i = 0; i < prepared.scratch.size(); ++i) {
+      const ScratchArgument& scratch = plan_.scratch()[i];
+      if (scratch.zeroed != zeroed) continue;
+      prepared.scratch[i] = prepared.scratch_bytes;
+      prepared.scratch_bytes += (build.scratch_bytes.at(scratch.number) + alignment - 1) / alignment * alignment;
+    }
+    if (zeroed) prepared.zeroed_bytes = prepared.scratch_bytes;
   }
   if (settings_.scratch_limit != 0 && prepared.scratch_bytes > settings_.scratch_limit)
     throw build::CandidateFailure(

@@ -47,6 +47,8 @@ struct Parts {
   std::shared_ptr<const void> kept = {};  ///< keeps alive what the members above refer to
   /// Set: nothing is looked up, compiled, tuned or captured. The spec has its problem as the only case.
   std::optional<Fixed> fixed = {};
+  /// The same kernel with these values of names that decide on types; empty: it has only its own.
+  std::function<Kernel(const Bindings& types)> with_types = {};
   std::filesystem::path spec_file = {};  ///< for logs: the spec; empty: built in code, or in a bundle
 };
 

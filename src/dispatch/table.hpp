@@ -66,12 +66,6 @@ struct PreparedStep {
   std::string name{};                                   ///< as device::Step
 };
 
-/// Where the library's memory for a call has a scratch buffer.
-struct ScratchPart {
-  std::size_t offset = 0, bytes = 0;
-  bool zeroed = false;  ///< before each call
-};
-
 /// All data that a call needs; immutable, but for a cache.
 struct Prepared {
   Key key;
@@ -81,8 +75,9 @@ struct Prepared {
   std::vector<measure::ScalarArgument> filled;       ///< added by xtune, in the order of ArgumentPlan::filled_scalars
   std::vector<measure::ScalarArgument> replacing{};  ///< values of some launches, whose positions follow the routes
   std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
-  std::vector<ScratchPart> scratch{};           ///< in the order of ArgumentPlan::scratch
+  std::vector<std::size_t> scratch{};           ///< where the library's memory has each of ArgumentPlan::scratch
   std::size_t scratch_bytes = 0;                ///< of all of it
+  std::size_t zeroed_bytes = 0;                 ///< of these, from the first on, those that each call zeroes
   std::shared_ptr<EncodedMaps> maps;            ///< of the passed buffers; null: the kernel takes none
   std::string refusal;                          ///< not empty: there are no steps, for this reason
   std::atomic<std::uint64_t>* calls = nullptr;  ///< counter of a log; null: calls are not counted

@@ -113,7 +113,8 @@ ScratchBuffers::ScratchBuffers(measure::Device& device, const std::vector<valida
       refuse_size(layout, fmt::format("{} of memory may be taken now", base::human_bytes(left)));
     left -= std::min(left, layout.bytes());
     try {
-      buffers_.push_back(std::make_unique<GuardedBuffer>(device, layout.bytes(), zone_bytes));
+      buffers_.push_back(
+          std::make_unique<GuardedBuffer>(device, std::max<std::uint64_t>(layout.bytes(), 1), zone_bytes));
       device.name_memory(buffers_.back()->address(), layout.bytes(), "scratch buffer '" + layout.name + "'");
     } catch (const Error& error) {
       refuse_size(layout, error.what());

@@ -108,9 +108,9 @@ std::vector<validate::ArgumentLayout> CandidateResolver::scratch(const space::Co
         argument.name, argument.role, argument.dtype, {}, argument.fill, {}, spec::to_string(argument.at)};
     for (const spec::CompiledText& text : texts.shape) {
       const std::int64_t extent = state_->integer_of(text, config);
-      if (extent <= 0)
+      if (extent < 0)
         state_->reject({&text}, config, text.source().at,
-                       fmt::format("scratch buffer '{}': its extent {} = {} must be at least 1", argument.name,
+                       fmt::format("scratch buffer '{}': its extent {} = {} must be at least 0", argument.name,
                                    text.source().text, extent));
       layout.shape.push_back(static_cast<std::uint64_t>(extent));
     }

@@ -281,6 +281,31 @@ void read_contents(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   arg.file = reader.existing_file(*file, "file");
 }
 
+/// The keys of inputs that only calls with arrays read.
+void read_conditions(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
+  if (const TomlNode* const when = item.find("when")) {
+    arg.when = reader.expression(*when, "when");
+    const CompiledText compiled = xtune::spec::compiled(reader, [&] { return CompiledText::expression(*arg.when); });
+    for (const std::string& name : compiled.names())
+      if (!reader.spec.cases.front().contains(name))
+        reader.fail(when->at, "when: '" + name + "' is not a name of [problem], and only these say what a call passes");
+  }
+  if (const TomlNode* const call_value = item.find("default")) {
+    if (arg.role != ArgRole::out || !arg.dtype_text)
+      reader.fail(call_value->key_at, "default is for scalars, and for outputs whose dtype is \"{NAME}\"");
+    arg.call_value = reader.expression(*call_value, "default");
+  }
+  const TomlNode* const transposed = item.find("transposed");
+  if (transposed == nullptr) return;
+  arg.transposed = reader.text(*transposed, "transposed");
+  const auto found = reader.spec.cases.front().find(arg.transposed);
+  if (found == reader.spec.cases.front().end() || !std::holds_alternative<bool>(found->second))
+    reader.fail(transposed->at, "transposed: '" + arg.transposed + "' is not a boolean of [problem]");
+  if (arg.shape.size() != 2)
+    reader.fail(transposed->at, "transposed is for buffers of two dimensions, and '" + arg.name + "' has " +
+                                    std::to_string(arg.shape.size()));
+}
+
 void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   if (const TomlNode* value = item.find("value"))
     reader.fail(value->key_at,
@@ -288,6 +313,8 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   forbid(reader, item, {"symbol"}, "the buffer '" + arg.name + "'");
   read_shape(reader, item, arg);
   if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
+  if (!is_input(arg.role)) forbid(reader, item, {"when", "transposed"}, "'" + arg.name + "', which is no input,");
+  read_conditions(reader, item, arg);
   const TomlNode* const zero = item.find("zero");
   if (const TomlNode* sum = item.find("sum_of")) {
     arg.sum_of = reader.text(*sum, "sum_of");
@@ -306,7 +333,7 @@ void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const std::string what = "the constant '" + arg.name + "'";
   if (reader.spec.for_kokkos())
     reader.fail(item.find("kind")->at, what + ": a Kokkos unit has no variables that xtune fills; give it a buffer");
-  forbid(reader, item, {"role", "zero", "sum_of"}, what);
+  forbid(reader, item, {"role", "zero", "sum_of", "when", "transposed", "default"}, what);
   if (const TomlNode* symbol = item.find("symbol")) {
     arg.symbol = reader.placed_text(*symbol, "symbol");
     if (arg.symbol->text.empty()) reader.fail(symbol->at, "symbol is empty: give the variable's name in the source");
@@ -321,10 +348,13 @@ void read_constant(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 }
 
 void read_scalar(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
-  forbid(reader, item, {"shape", "fill", "file", "role", "symbol", "zero", "sum_of"}, "the scalar '" + arg.name + "'");
+  forbid(reader, item, {"shape", "fill", "file", "role", "symbol", "zero", "sum_of", "when", "transposed"},
+         "the scalar '" + arg.name + "'");
   const TomlNode* const value = item.find("value");
   if (value == nullptr) reader.fail(item.at, "the scalar '" + arg.name + "' has no value");
   arg.value = reader.expression(*value, "value");
+  if (const TomlNode* const call_value = item.find("default"))
+    arg.call_value = reader.expression(*call_value, "default");
 }
 
 constexpr auto outside_words = base::enum_words<bool>("zero", "nan");
@@ -341,7 +371,8 @@ void read_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const std::string what = "the tensor map '" + arg.name + "'";
   if (reader.spec.for_kokkos())
     reader.fail(item.find("kind")->at, what + ": a Kokkos unit takes no tensor maps; give it the buffer");
-  forbid(reader, item, {"value", "fill", "file", "role", "symbol", "zero", "sum_of"}, what);
+  forbid(reader, item, {"value", "fill", "file", "role", "symbol", "zero", "sum_of", "when", "transposed", "default"},
+         what);
   TensorMapSpec& map = arg.map.emplace();
   if (item.find("of") == nullptr) reader.fail(item.at, what + " has no of: name the buffer that it describes");
   if (item.find("box") == nullptr)
@@ -392,10 +423,10 @@ void connect_tensor_map(const Reader& reader, const TomlNode& item, ArgSpec& arg
 }
 
 /// Which of them an argument has depends on its kind.
-constexpr auto args_section =
-    section<ArgSpec>("[[args]]", read_apart("name"), read_apart("kind"), read_apart("dtype"), read_apart("shape"),
-                     read_apart("role"), read_apart("zero"), read_apart("fill"), read_apart("file"),
-                     read_apart("value"), read_apart("symbol"), read_apart("sum_of"));
+constexpr auto args_section = section<ArgSpec>(
+    "[[args]]", read_apart("name"), read_apart("kind"), read_apart("dtype"), read_apart("shape"), read_apart("role"),
+    read_apart("zero"), read_apart("fill"), read_apart("file"), read_apart("value"), read_apart("symbol"),
+    read_apart("sum_of"), read_apart("when"), read_apart("transposed"), read_apart("default"));
 
 /// Refuses keys of other kinds.
 void check_keys_of_kind(const Reader& reader, const TomlNode& item, ArgKind kind) {
@@ -420,7 +451,7 @@ void read_value(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   const std::string what = std::string("the ") + kind_words.of(arg.kind) + " '" + arg.name + "'";
   if (reader.spec.for_kokkos())
     reader.fail(item.at, what + ": a Kokkos unit takes buffers and scalars only; give it these");
-  std::vector<std::string> others{"shape", "fill", "role", "symbol", "zero", "sum_of"};
+  std::vector<std::string> others{"shape", "fill", "role", "symbol", "zero", "sum_of", "when", "transposed", "default"};
   if (arg.kind != ArgKind::scalar) others.insert(others.end(), {"dtype", "value"});
   if (arg.kind != ArgKind::structure) others.emplace_back("file");
   forbid(reader, item, others, what);

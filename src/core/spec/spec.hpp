@@ -173,6 +173,13 @@ struct ArgSpec {
   std::vector<std::size_t> permute{};  ///< of `like`: the order of its dimensions here; empty: as they are
   std::string sum_of{};                ///< outputs: the scratch buffer whose sum xtune puts here; empty: kernels write
 
+  // Of calls with arrays:
+  std::optional<Text> when{};  ///< inputs: an expression over the problem; where false, no caller passes it
+  std::string transposed{};    ///< inputs: the problem's boolean that says that both dimensions are exchanged
+  /// Scalars: what a call takes that does not pass it; unset: value. Outputs whose type a name of the problem alone
+  /// decides: that name, over the problem, where no array says it.
+  std::optional<Text> call_value{};
+
   std::size_t bytes_by_value() const noexcept { return kind == ArgKind::scalar ? size_of(dtype) : value_bytes; }
 };
 /// Sets where the fields of a struct are, as in C++ on every backend; returns the struct's size.

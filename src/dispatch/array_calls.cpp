@@ -1,0 +1,221 @@
+// Kernel's calls with arrays: a solved call is remembered by the types, shapes and layouts of its arrays.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/resolve/resolve.hpp"
+#include "dispatch/kernel_state.hpp"
+
+namespace xtune {
+
+namespace detail {
+namespace {
+
+/// What decides on a call, as numbers.
+class SignatureOfArrays {
+ public:
+  static constexpr std::size_t most = 160;
+
+  SignatureOfArrays(std::span<const Array* const> arrays) noexcept {
+    for (const Array* array : arrays) {
+      if (!array) {
+        add(-1);
+        continue;
+      }
+      add(static_cast<std::int64_t>(array->dtype) | static_cast<std::int64_t>(array->rank) << 8 |
+          static_cast<std::int64_t>(dispatch::layout_of(*array)) << 16 |
+          static_cast<std::int64_t>(array->is_writable) << 24);
+      for (std::size_t i = 0; i < array->rank; ++i) add(array->shape[i]);
+    }
+  }
+  bool fits() const noexcept { return count_ <= most; }
+  bool operator==(const SignatureOfArrays& other) const noexcept {
+    return count_ == other.count_ && std::equal(numbers_.begin(), numbers_.begin() + count_, other.numbers_.begin());
+  }
+  std::size_t hash() const noexcept {
+    std::uint64_t hash = count_;
+    for (std::size_t i = 0; i < count_; ++i)
+      hash = (hash ^ static_cast<std::uint64_t>(numbers_[i])) * 0xff51afd7ed558ccdu;
+    return hash >> 40;
+  }
+  std::vector<std::int64_t> numbers() const { return {numbers_.begin(), numbers_.begin() + count_}; }
+
+ private:
+  void add(std::int64_t number) noexcept {
+    if (count_ < most) numbers_[count_] = number;
+    ++count_;
+  }
+  std::size_t count_ = 0;
+  std::array<std::int64_t, most> numbers_;
+};
+
+}  // namespace
+
+std::uint64_t ArrayCalls::next_id() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+const ArrayCall& ArrayCalls::find(std::span<const Array* const> arrays, const Bindings& words,
+                                  const std::function<ArrayCall()>& make) {
+  const SignatureOfArrays signature(arrays);
+  struct Known {
+    std::uint64_t owner = 0;
+    std::optional<SignatureOfArrays> signature;
+    const ArrayCall* call = nullptr;
+  };
+  constexpr std::size_t remembered = 16;
+  thread_local std::array<Known, remembered> known;
+  Known& last = known[(signature.hash() ^ id_) % remembered];
+  const bool simple = words.empty() && signature.fits();
+  if (simple && last.owner == id_ && last.signature == signature) return *last.call;
+  if (!signature.fits()) throw Error(ErrorKind::unsupported, "a call with arrays has at most 160 extents and arrays");
+  std::vector<std::int64_t> key = signature.numbers();
+  for (const char letter : space::shown_text(words)) key.push_back(letter);
+  const auto found = [&]() -> const ArrayCall* {
+    const std::lock_guard lock(mutex_);
+    const auto at = calls_.find(key);
+    return at == calls_.end() ? nullptr : at->second.get();
+  };
+  const ArrayCall* call = found();
+  if (!call) {
+    auto made = std::make_unique<const ArrayCall>(make());  // without the lock: it may load a kernel
+    const std::lock_guard lock(mutex_);
+    call = calls_.try_emplace(std::move(key), std::move(made)).first->second.get();
+  }
+  if (simple) last = {id_, signature, call};
+  return *call;
+}
+
+ArrayCalls& KernelState::array_calls() {
+  if (ArrayCalls* const known = known_array_calls_.load(std::memory_order_acquire)) return *known;
+  const std::lock_guard lock(array_calls_mutex_);
+  if (!array_calls_) array_calls_ = std::make_unique<ArrayCalls>(parts_.spec, plan_);
+  known_array_calls_.store(array_calls_.get(), std::memory_order_release);
+  return *array_calls_;
+}
+
+std::optional<Kernel> KernelState::with_types(const Bindings& types) {
+  const Bindings& own = parts_.spec.cases.front();
+  const bool same =
+      std::all_of(types.begin(), types.end(), [&](const auto& each) { return own.at(each.first) == each.second; });
+  if (same || !parts_.with_types) return std::nullopt;
+  const std::lock_guard lock(typed_mutex_);
+  const auto known = typed_.find(types);
+  return known != typed_.end() ? known->second : typed_.emplace(types, parts_.with_types(types)).first->second;
+}
+
+}  // namespace detail
+
+const std::vector<CallArgument>& Kernel::call_arguments() const { return state_->array_calls().plan.arguments(); }
+
+const std::vector<ArrayOutput>& Kernel::outputs(const ArrayCall& call) noexcept { return call.solved.outputs; }
+
+const ArrayCall& Kernel::solve(std::span<const Array* const> arrays, const Bindings& words) const {
+  detail::ArrayCalls& calls = state_->array_calls();
+  if (arrays.size() != calls.plan.arguments().size())
+    throw Error(ErrorKind::invalid_argument, fmt::format("{}: solve was given {} arrays for {} arguments", name(),
+                                                         arrays.size(), calls.plan.arguments().size()));
+  const auto solve_with = [&](const Bindings& sizes) -> const ArrayCall& {
+    return calls.find(arrays, sizes, [&]() -> ArrayCall {
+      dispatch::SolvedCall solved = calls.plan.solve(arrays, sizes, device::device_facts(state_->runtime().device()));
+      std::optional<Kernel> typed = state_->with_types(solved.types);
+      if (typed) typed = typed->for_problem(solved.problem);
+      auto binding = typed ? nullptr : state_->bind(solved.problem);
+      return {std::move(solved), std::move(binding), std::move(typed)};
+    });
+  };
+  if (binding_->given.empty()) return solve_with(words);
+  Bindings sizes = binding_->given;
+  for (const auto& [name, value] : words) sizes.insert_or_assign(name, value);
+  return solve_with(sizes);
+}
+
+void Kernel::launch(Stream stream, const ArrayCall& call, std::span<const Array* const> arrays,
+                    std::span<const void* const> scalars) const {
+  const void* values[dispatch::max_arguments];
+  std::size_t bytes[dispatch::max_arguments];
+  void* any = nullptr;
+  for (const Array* array : arrays)
+    if (array && !any) any = array->data;
+  const std::vector<dispatch::ArgumentSource>& sources = call.solved.sources;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const dispatch::ArgumentSource& source = sources[i];
+    const std::size_t at = source.call_argument;
+    if (!source.value.empty()) {
+      values[i] = at < scalars.size() && scalars[at] ? scalars[at] : source.value.data();
+      bytes[i] = 0;
+    } else if (source.is_absent) {  // the kernel gets an address, and does not use it
+      values[i] = &any;
+      bytes[i] = std::numeric_limits<std::size_t>::max();
+    } else {
+      const Array* const array = arrays[at];
+      if (!array)
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("{}: the output '{}' is missing", name(), call_arguments()[at].name));
+      std::size_t size = size_of(array->dtype);
+      for (std::size_t d = 0; d < array->rank; ++d) size *= static_cast<std::size_t>(array->shape[d]);
+      values[i] = &array->data;
+      bytes[i] = size;
+    }
+  }
+  const detail::Signature signature{nullptr, sources.size(), true};
+  if (call.typed)
+    call.typed->call(stream.handle(), values, signature, bytes);
+  else
+    state_->call(*call.binding, stream.handle(), values, signature, bytes);
+}
+
+void Kernel::call_in_order(Stream stream, std::span<const Array* const> arrays) const {
+  const std::vector<CallArgument>& arguments = call_arguments();
+  std::vector<const Array*> placed(arguments.size());
+  std::string names;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].is_required && !arguments[i].is_output) continue;
+    names += (names.empty() ? "" : ", ") + arguments[i].name;
+    if (next < arrays.size()) placed[i] = arrays[next];
+    ++next;
+  }
+  if (next != arrays.size())
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} takes the arrays {}, and was given {}; others go by name, with call()", name(), names,
+                            arrays.size()));
+  launch(stream, solve(placed), placed, {});
+}
+
+void Kernel::call(Stream stream, std::initializer_list<Named> passed) const {
+  const std::vector<CallArgument>& arguments = call_arguments();
+  std::vector<const Array*> arrays(arguments.size());
+  std::vector<const void*> scalars(arguments.size());
+  std::vector<std::vector<std::byte>> bytes(arguments.size());
+  Bindings words;
+  for (const Named& each : passed) {
+    const auto found = std::find_if(arguments.begin(), arguments.end(),
+                                    [&](const CallArgument& argument) { return argument.name == each.name; });
+    const auto at = static_cast<std::size_t>(found - arguments.begin());
+    if (const auto* array = std::get_if<Array>(&each.value)) {
+      if (found == arguments.end() || !found->is_array)
+        throw Error(ErrorKind::invalid_argument, fmt::format("{} takes no array '{}'", name(), each.name));
+      arrays[at] = array;
+      continue;
+    }
+    const Value& value = std::get<Value>(each.value);
+    if (found == arguments.end()) {
+      words.insert_or_assign(std::string(each.name), value);
+      continue;
+    }
+    auto encoded = found->is_array ? std::nullopt : resolve::encode_scalar(found->dtype, value);
+    if (!encoded)
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: '{}' is {} of {} and was given {}", name(), each.name,
+                              found->is_array ? "an array" : "a scalar", to_string(found->dtype), to_text(value)));
+    bytes[at] = *std::move(encoded);
+    scalars[at] = bytes[at].data();
+  }
+  launch(stream, solve(arrays, words), arrays, scalars);
+}
+
+}  // namespace xtune
