@@ -63,6 +63,8 @@ struct Names {
   PyObject* const is_contiguous = interned("is_contiguous");
   PyObject* const data_ptr = interned("data_ptr");
   PyObject* const numel = interned("numel");
+  PyObject* const shape = interned("shape");
+  PyObject* const stride = interned("stride");
 };
 
 const Names& names() {
@@ -105,6 +107,12 @@ std::string type_name(PyObject* object) {
   const std::string module = py::str(type.attr("__module__"));
   const std::string name = py::str(type.attr("__qualname__"));
   return module == "builtins" ? name : module + "." + name;
+}
+
+/// Of elements that lie one after the other in C order.
+void fill_strides(Array& array) {
+  std::int64_t stride = 1;
+  for (std::size_t i = array.rank; i-- > 0; stride *= array.shape[i]) array.strides[i] = stride;
 }
 
 /// Whether elements lie one after the other in C order. strides: in units of `unit`; null: yes.
@@ -167,7 +175,8 @@ ArrayReader::ArrayReader(ArrayReader&& other) noexcept
       on_host_(other.on_host_),
       last_type_(std::exchange(other.last_type_, nullptr)),
       last_source_(other.last_source_),
-      last_dtype_(std::exchange(other.last_dtype_, nullptr)) {}
+      last_dtype_(std::exchange(other.last_dtype_, nullptr)),
+      read_dtype_(other.read_dtype_) {}
 
 ArrayReader::~ArrayReader() {
   Py_XDECREF(reinterpret_cast<PyObject*>(last_type_));
@@ -202,22 +211,114 @@ ArrayReader::Source ArrayReader::source_of(PyObject* object) {
 
 Memory ArrayReader::read(PyObject* object, StreamOwner& owner, const std::string& place) {
   place_ = &place;
-  switch (source_of(object)) {
+  const Source source = source_of(object);
+  switch (source) {
     case Source::numpy:
       return read_numpy(object);
-    case Source::masked:
-      fail("was given a masked array, and a kernel knows no mask: pass array.filled(...)");
     case Source::torch:
       return read_torch(object, owner);
     case Source::cuda_interface:
-      return read_cuda_interface(object, owner);
+      return dense(from_cuda_interface(object, owner));
     case Source::dlpack:
-      return read_dlpack(object);
-    case Source::unknown:
-      break;
+      return dense(from_dlpack(object));
+    default:
+      refuse(object, source);
   }
+}
+
+Array ArrayReader::read_array(PyObject* object, StreamOwner& owner, const std::string& place) {
+  place_ = &place;
+  const Source source = source_of(object);
+  switch (source) {
+    case Source::numpy:
+      return from_numpy(object);
+    case Source::torch:
+      return from_torch(object, owner);
+    case Source::cuda_interface:
+      return from_cuda_interface(object, owner);
+    case Source::dlpack:
+      return from_dlpack(object);
+    default:
+      refuse(object, source);
+  }
+}
+
+void ArrayReader::refuse(PyObject* object, Source source) const {
+  if (source == Source::masked) fail("was given a masked array, and a kernel knows no mask: pass array.filled(...)");
   fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given " + type_name(object) +
        ": pass an array of NumPy, PyTorch, CuPy, Numba or JAX, or one that has __cuda_array_interface__ or __dlpack__");
+}
+
+/// For a call that passes addresses: elements of the argument's type, one after the other.
+Memory ArrayReader::dense(const Array& array) const {
+  if (array.dtype != argument_.dtype)
+    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
+         to_string(array.dtype) + ": convert it first");
+  if (!is_dense(array.shape.data(), array.strides.data(), array.rank, std::int64_t{1}))
+    fail("was given an array that is not contiguous in C order: copy it first");
+  if (argument_.is_written && !array.is_writable) fail("is written by the kernel and was given a read-only array");
+  std::size_t bytes = size_of(array.dtype);
+  for (std::size_t i = 0; i < array.rank; ++i) bytes *= static_cast<std::size_t>(array.shape[i]);
+  return {array.data, bytes};
+}
+
+DType ArrayReader::dtype_of(PyObject* dtype) {
+  if (dtype == last_dtype_) return read_dtype_;
+  const auto found = dtype_from_string(dtype_name(dtype));
+  if (!found) fail("was given an array of " + std::string(py::str(py::handle(dtype))) + ", which no kernel takes");
+  Py_INCREF(dtype);
+  Py_XDECREF(last_dtype_);
+  last_dtype_ = dtype;
+  return read_dtype_ = *found;
+}
+
+std::size_t ArrayReader::rank_of(std::size_t dimensions) const {
+  if (dimensions > Array::max_rank) fail("was given an array of more than 8 dimensions");
+  return dimensions;
+}
+
+Array ArrayReader::from_numpy(PyObject* object) {
+  const auto* const from = py::detail::array_proxy(object);
+  require_place(true, "a NumPy array");
+  Array array;
+  array.data = from->data;
+  array.dtype = dtype_of(from->descr);
+  array.is_writable = (from->flags & py::detail::npy_api::NPY_ARRAY_WRITEABLE_) != 0;
+  array.rank = rank_of(static_cast<std::size_t>(from->nd));
+  const auto element = static_cast<std::int64_t>(size_of(array.dtype));
+  for (std::size_t i = 0; i < array.rank; ++i) {
+    if (from->strides[i] % element != 0)
+      fail("was given an array whose elements do not lie at multiples of their size");
+    array.shape[i] = from->dimensions[i];
+    array.strides[i] = from->strides[i] / element;
+  }
+  return array;
+}
+
+Array ArrayReader::from_torch(PyObject* object, StreamOwner& owner) {
+  const Names& name = names();
+  const bool is_cuda = attribute(object, name.is_cuda).ptr() == Py_True;
+  require_place(!is_cuda, "a tensor");
+  Array array;
+  array.dtype = dtype_of(attribute(object, name.dtype).ptr());
+  const py::object shape = attribute(object, name.shape), strides = method(object, name.stride);
+  if (!PyTuple_Check(shape.ptr()) || !PyTuple_Check(strides.ptr())) fail("was given a tensor without strides");
+  array.rank = rank_of(static_cast<std::size_t>(PyTuple_GET_SIZE(shape.ptr())));
+  for (std::size_t i = 0; i < array.rank; ++i) {
+    const auto at = static_cast<Py_ssize_t>(i);
+    array.shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape.ptr(), at));
+    array.strides[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(strides.ptr(), at));
+  }
+  if (PyErr_Occurred()) throw py::error_already_set();
+  if (is_cuda) {
+    const long device = PyLong_AsLong(method(object, name.get_device).ptr());
+    if (owner.kind == StreamOwner::Kind::torch && owner.device != device)
+      fail("is on device " + std::to_string(device) + ", and an argument before it is on device " +
+           std::to_string(owner.device));
+    owner = {StreamOwner::Kind::torch, device};
+  }
+  array.data = reinterpret_cast<void*>(address_in(method(object, name.data_ptr)));
+  return array;
 }
 
 void ArrayReader::require_dtype(PyObject* dtype) {
@@ -268,34 +369,39 @@ Memory ArrayReader::read_torch(PyObject* object, StreamOwner& owner) {
   return {reinterpret_cast<void*>(address_in(method(object, name.data_ptr))), bytes};
 }
 
-Memory ArrayReader::read_cuda_interface(PyObject* object, StreamOwner& owner) const {
+Array ArrayReader::from_cuda_interface(PyObject* object, StreamOwner& owner) const {
   const py::object described = py::reinterpret_borrow<py::object>(object).attr("__cuda_array_interface__");
   if (!py::isinstance<py::dict>(described) || !described.contains("typestr") || !described.contains("shape") ||
       !described.contains("data"))
     fail("has a __cuda_array_interface__ that lacks typestr, shape or data");
   const py::dict interface(described);
   require_place(false, "an array");
-  const std::string name = dtype_name(interface["typestr"].ptr());
-  if (name != to_string(argument_.dtype))
+  const auto dtype = dtype_from_string(dtype_name(interface["typestr"].ptr()));
+  if (!dtype)
     fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
          std::string(py::str(interface["typestr"])) + ": convert it first");
+  Array array;
+  array.dtype = *dtype;
   const auto shape = interface["shape"].cast<std::vector<std::int64_t>>();
-  std::vector<std::int64_t> strides;
-  if (interface.contains("strides") && !interface["strides"].is_none())
-    strides = interface["strides"].cast<std::vector<std::int64_t>>();
-  const auto element = static_cast<std::int64_t>(size_of(argument_.dtype));
-  if (!is_dense(shape.data(), strides.empty() ? nullptr : strides.data(), shape.size(), element))
-    fail("was given an array that is not contiguous in C order: copy it first");
+  array.rank = rank_of(shape.size());
+  std::copy(shape.begin(), shape.end(), array.shape.begin());
+  const auto element = static_cast<std::int64_t>(size_of(array.dtype));
+  if (interface.contains("strides") && !interface["strides"].is_none()) {
+    const auto strides = interface["strides"].cast<std::vector<std::int64_t>>();
+    if (strides.size() != array.rank) fail("has a __cuda_array_interface__ with other strides than dimensions");
+    for (std::size_t i = 0; i < array.rank; ++i) array.strides[i] = strides[i] / element;
+  } else {
+    fill_strides(array);
+  }
   const py::tuple data = interface["data"];
-  if (argument_.is_written && data[1].cast<bool>()) fail("is written by the kernel and was given a read-only array");
+  array.is_writable = !data[1].cast<bool>();
   if (owner.kind == StreamOwner::Kind::none && type_name(object).substr(0, 5) == "cupy.")
     owner.kind = StreamOwner::Kind::cupy;
-  std::size_t bytes = size_of(argument_.dtype);
-  for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
-  return {reinterpret_cast<void*>(data[0].cast<std::uintptr_t>()), bytes};
+  array.data = reinterpret_cast<void*>(data[0].cast<std::uintptr_t>());
+  return array;
 }
 
-Memory ArrayReader::read_dlpack(PyObject* object) const {
+Array ArrayReader::from_dlpack(PyObject* object) const {
   const py::object capsule = py::reinterpret_borrow<py::object>(object).attr("__dlpack__")();
   auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (!managed) {
@@ -318,14 +424,21 @@ Memory ArrayReader::read_dlpack(PyObject* object) const {
     fail("was given an array of the DLPack device " + std::to_string(tensor.device.type) +
          ", which is neither a CPU nor a GPU of CUDA or ROCm");
   if (tensor.device.type != dlpack::cuda_managed) require_place(is_host, "an array");
-  if (const std::string name = dlpack::name_of(tensor.dtype); name != to_string(argument_.dtype))
+  const std::string name = dlpack::name_of(tensor.dtype);
+  const auto dtype = dtype_from_string(name);
+  if (!dtype)
     fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " + name +
          ": convert it first");
-  if (!is_dense(tensor.shape, tensor.strides, static_cast<std::size_t>(tensor.dimensions), std::int64_t{1}))
-    fail("was given an array that is not contiguous in C order: copy it first");
-  std::size_t bytes = size_of(argument_.dtype);
-  for (int i = 0; i < tensor.dimensions; ++i) bytes *= static_cast<std::size_t>(tensor.shape[i]);
-  return {static_cast<std::byte*>(tensor.data) + tensor.byte_offset, bytes};
+  Array array;
+  array.dtype = *dtype;
+  array.rank = rank_of(static_cast<std::size_t>(tensor.dimensions));
+  std::copy(tensor.shape, tensor.shape + array.rank, array.shape.begin());
+  if (tensor.strides)
+    std::copy(tensor.strides, tensor.strides + array.rank, array.strides.begin());
+  else
+    fill_strides(array);
+  array.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  return array;
 }
 
 }  // namespace xtune::python

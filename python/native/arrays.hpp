@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "xtune/array.hpp"
 #include "xtune/kernel.hpp"
 
 namespace xtune::python {
@@ -37,15 +38,24 @@ class ArrayReader {
   /// place: of the argument, for messages. Throws Error(invalid_argument) for an array that does not fit, and for an
   /// object that is not an array.
   Memory read(PyObject* object, StreamOwner& owner, const std::string& place);
+  /// The same with type, shape and strides, which the kernel then judges. Throws Error(invalid_argument) for an object
+  /// that is not an array, in other memory than the kernel's, or on another device than the owner's.
+  Array read_array(PyObject* object, StreamOwner& owner, const std::string& place);
 
  private:
   enum class Source { unknown, numpy, masked, torch, cuda_interface, dlpack };
 
   Source source_of(PyObject* object);
+  [[noreturn]] void refuse(PyObject* object, Source source) const;
+  DType dtype_of(PyObject* dtype);
+  Array from_numpy(PyObject* object);
+  Array from_torch(PyObject* object, StreamOwner& owner);
+  Array from_cuda_interface(PyObject* object, StreamOwner& owner) const;
+  Array from_dlpack(PyObject* object) const;
   Memory read_numpy(PyObject* object);
   Memory read_torch(PyObject* object, StreamOwner& owner);
-  Memory read_cuda_interface(PyObject* object, StreamOwner& owner) const;
-  Memory read_dlpack(PyObject* object) const;
+  Memory dense(const Array& array) const;
+  std::size_t rank_of(std::size_t dimensions) const;
   void require_dtype(PyObject* dtype);
   void require_place(bool is_host, const char* what) const;
   [[noreturn]] void fail(const std::string& why) const;
@@ -55,7 +65,8 @@ class ArrayReader {
   const std::string* place_ = nullptr;  ///< during read()
   PyTypeObject* last_type_ = nullptr;   ///< the type of the array that was read last, and how it is read
   Source last_source_ = Source::unknown;
-  PyObject* last_dtype_ = nullptr;  ///< an object that was found to be the argument's type
+  PyObject* last_dtype_ = nullptr;  ///< an object that was found to be the argument's type, or read as this one
+  DType read_dtype_ = DType::f32;
 };
 
 /// The name that a spec has for the type of an array, or for the text of it: "float32", "torch.float32", "<f4"; empty:

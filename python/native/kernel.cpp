@@ -4,6 +4,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -24,6 +25,31 @@ namespace {
 
 constexpr std::size_t max_arguments = 64;  // a library's kernel has no more
 
+/// What calls with arrays need to know about a kernel.
+struct ArrayCallee {
+  const std::vector<CallArgument>& arguments;
+  std::vector<KernelArgument> described;  ///< the arrays among them, for the readers
+  std::vector<std::string> places;        ///< "gemm: 'B'", for messages
+  std::vector<ArrayReader> readers;
+  std::vector<std::size_t> in_order, outputs;  ///< the arguments that go by position, and those that a call makes
+
+  explicit ArrayCallee(const Kernel& kernel) : arguments(kernel.call_arguments()) {
+    described.reserve(arguments.size());
+    readers.reserve(arguments.size());
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      KernelArgument& argument = described.emplace_back();
+      argument.name = arguments[i].name;
+      argument.is_buffer = arguments[i].is_array;
+      argument.dtype = arguments[i].dtype;
+      argument.is_written = arguments[i].is_written;
+      places.push_back(kernel.name() + ": '" + arguments[i].name + "'");
+      readers.emplace_back(described.back(), kernel.backend() == "host");
+      if (arguments[i].is_required) in_order.push_back(i);
+      if (arguments[i].is_output) outputs.push_back(i);
+    }
+  }
+};
+
 /// A kernel, and what its calls need to know about the arguments.
 struct Callee {
   Kernel kernel;
@@ -31,15 +57,26 @@ struct Callee {
   std::vector<std::string> places;  ///< "gemm: argument 2, 'B'", for messages
   std::vector<py::str> names;
   std::vector<ArrayReader> readers;
+  std::vector<std::size_t> given;       ///< the arguments that are not scratch
+  std::unique_ptr<ArrayCallee> arrays;  ///< made by the first call with arrays
 
   explicit Callee(Kernel kernel_) : kernel(std::move(kernel_)), arguments(kernel.arguments()) {
     readers.reserve(arguments.size());
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const KernelArgument& argument = arguments[i];
+      if (!argument.is_scratch) given.push_back(i);
       names.emplace_back(argument.name);
-      places.push_back(kernel.name() + ": argument " + std::to_string(i + 1) + ", '" + argument.name + "'");
+      const std::string number = argument.is_scratch ? "scratch" : "argument " + std::to_string(given.size()) + ",";
+      places.push_back(kernel.name() + ": " + number + " '" + argument.name + "'");
       readers.emplace_back(argument, kernel.backend() == "host");
     }
+  }
+  bool takes(std::size_t count) const { return count == given.size() || count == arguments.size(); }
+  /// The number of an argument of a call with so many.
+  std::size_t number(std::size_t at, std::size_t count) const { return count == arguments.size() ? at : given[at]; }
+  ArrayCallee& array_callee() {
+    if (!arrays) arrays = std::make_unique<ArrayCallee>(kernel);
+    return *arrays;
   }
 };
 
@@ -124,26 +161,27 @@ struct Ordered {
   PyObject* stream = nullptr;
 };
 
-void place_keywords(const Callee& callee, PyObject* const* values, PyObject* keywords, Ordered& ordered) {
-  const std::size_t all = callee.arguments.size();
+/// The arguments of a call that passes all of a kernel's.
+void place_keywords(const Callee& callee, PyObject* const* values, PyObject* keywords, std::size_t all,
+                    Ordered& ordered) {
   std::fill(ordered.arguments + ordered.count, ordered.arguments + all, nullptr);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keywords); ++i) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, i);
     const std::string name = escaped(py::handle(keyword));
     std::size_t at = 0;
-    while (at < all && callee.arguments[at].name != name) ++at;
+    while (at < all && callee.arguments[callee.number(at, all)].name != name) ++at;
     if (at < all) {
       if (ordered.arguments[at]) throw wrong(callee.kernel.name() + "() got '" + name + "' twice");
       ordered.arguments[at] = values[i];
-      ordered.count = std::max(ordered.count, at + 1);
     } else if (name == "stream") {
       ordered.stream = values[i];
     } else {
       throw wrong(callee.kernel.name() + "() has no argument '" + name + "'");
     }
   }
-  for (std::size_t i = 0; i < ordered.count; ++i)
-    if (!ordered.arguments[i]) throw wrong(callee.places[i] + ", is missing");
+  ordered.count = all;
+  for (std::size_t i = 0; i < all; ++i)
+    if (!ordered.arguments[i]) throw wrong(callee.places[callee.number(i, all)] + ", is missing");
 }
 
 /// Calls use(kernel, stream, values, bytes) with the arguments as the library takes them, without the GIL.
@@ -158,17 +196,18 @@ void with_arguments(Callee& callee, const Ordered& ordered, const Use& use) {
   StreamOwner owner;
   std::vector<StructBytes> structs;  // which own nothing that moves with them
   for (std::size_t i = 0; i < ordered.count; ++i) {
-    const KernelArgument& argument = callee.arguments[i];
+    const std::size_t at = callee.number(i, ordered.count);
+    const KernelArgument& argument = callee.arguments[at];
     values[i] = &slots[i];
     if (argument.is_buffer) {
-      const Memory memory = callee.readers[i].read(ordered.arguments[i], owner, callee.places[i]);
+      const Memory memory = callee.readers[at].read(ordered.arguments[i], owner, callee.places[at]);
       slots[i].pointer = memory.pointer;
       bytes[i] = memory.bytes;
     } else if (argument.struct_bytes > 0) {
-      values[i] = structs.emplace_back(ordered.arguments[i], argument.struct_bytes, callee.places[i]).data();
+      values[i] = structs.emplace_back(ordered.arguments[i], argument.struct_bytes, callee.places[at]).data();
       bytes[i] = 0;
     } else {
-      read_scalar(ordered.arguments[i], argument.dtype, callee.places[i], slots[i].bits);
+      read_scalar(ordered.arguments[i], argument.dtype, callee.places[at], slots[i].bits);
       bytes[i] = 0;
     }
   }
@@ -179,36 +218,173 @@ void with_arguments(Callee& callee, const Ordered& ordered, const Use& use) {
       std::span<const std::size_t>(bytes, ordered.count));
 }
 
-void launch(Callee& callee, const Ordered& ordered) {
-  with_arguments(callee, ordered, [](const Kernel& kernel, Stream stream, auto values, auto bytes) {
-    kernel.launch(stream, values, bytes);
-  });
-}
-
-/// given: `count` values, then one for each keyword. Throws for a wrong number.
+/// given: `count` values, then one for each keyword: as many as the kernel has arguments, by its names.
 Ordered ordered_of(const Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
   Ordered ordered;
   ordered.count = count;
-  const std::size_t named = keywords ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords)) : 0;
-  if (ordered.count > callee.arguments.size() || (named == 0 && ordered.count != callee.arguments.size()))
-    callee.kernel.launch(nullptr, std::vector<const void*>(ordered.count));  // throws, with the names
-  std::copy(given, given + ordered.count, ordered.arguments);
-  if (named == 0) return ordered;
-  place_keywords(callee, given + ordered.count, keywords, ordered);
-  if (ordered.count != callee.arguments.size()) callee.kernel.launch(nullptr, std::vector<const void*>(ordered.count));
+  std::copy(given, given + count, ordered.arguments);
+  if (!keywords) return ordered;
+  std::size_t all = count + static_cast<std::size_t>(PyTuple_GET_SIZE(keywords));
+  if (!callee.takes(all)) --all;  // one of them is the stream
+  place_keywords(callee, given + count, keywords, all, ordered);
   return ordered;
+}
+
+/// Whether the call passes all arguments of the kernel, rather than arrays that tell the others.
+bool passes_all(Callee& callee, std::size_t count, PyObject* keywords) {
+  const std::size_t named = keywords ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords)) : 0;
+  bool has_stream = false;
+  for (std::size_t i = 0; i < named; ++i) {
+    PyObject* const keyword = PyTuple_GET_ITEM(keywords, static_cast<Py_ssize_t>(i));
+    if (PyUnicode_CompareWithASCIIString(keyword, "stream") == 0) {
+      has_stream = true;
+      continue;
+    }
+    const auto is_it = [&](const py::str& name) { return PyUnicode_Compare(keyword, name.ptr()) == 0; };
+    if (std::none_of(callee.names.begin(), callee.names.end(), is_it)) return false;
+  }
+  const std::size_t all = count + named - (has_stream ? 1 : 0);
+  if (!callee.takes(all)) return false;
+  if (named > (has_stream ? 1U : 0U)) return true;
+  // Where a kernel takes nothing but inputs, either kind of call passes the same, and arrays tell more.
+  try {
+    return callee.array_callee().in_order.size() != all;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
+/// A call with arrays, ready to be queued.
+struct PreparedArrayCall {
+  std::vector<Array> arrays;
+  std::vector<const Array*> placed;
+  std::vector<Bits> bits;
+  std::vector<const void*> scalars;
+  const ArrayCall* solved = nullptr;
+  void* stream = nullptr;
+  py::object result;
+};
+
+PyObject* passed_output(const py::object& out, std::size_t number, std::size_t count) {
+  if (!out || out.is_none()) return nullptr;
+  if (count == 1) return out.ptr();
+  if (!PyTuple_Check(out.ptr()) || static_cast<std::size_t>(PyTuple_GET_SIZE(out.ptr())) != count)
+    throw wrong("out: this kernel has " + std::to_string(count) + " outputs: pass a tuple of as many arrays");
+  return PyTuple_GET_ITEM(out.ptr(), static_cast<Py_ssize_t>(number));
+}
+
+/// An array of the kind, and on the device, of `like`.
+py::object make_output(const py::handle& like, const ArrayOutput& output) {
+  static const auto& function = *new py::object(py::module_::import("xtune._arrays").attr("empty_like"));
+  py::tuple shape(output.shape.size());
+  for (std::size_t i = 0; i < output.shape.size(); ++i) shape[i] = output.shape[i];
+  return function(like, shape, to_string(output.dtype));
+}
+
+PreparedArrayCall prepare_array_call(Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
+  ArrayCallee& own = callee.array_callee();
+  const std::size_t all = own.arguments.size();
+  const std::string name = callee.kernel.name();
+  if (count > own.in_order.size()) callee.kernel.launch(nullptr, std::vector<const void*>(count));  // throws
+  std::vector<PyObject*> objects(all);
+  for (std::size_t i = 0; i < count; ++i) objects[own.in_order[i]] = given[i];
+  Bindings words;
+  py::object out, stream;
+  for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
+    const std::string keyword = escaped(py::handle(PyTuple_GET_ITEM(keywords, i)));
+    const auto value = py::reinterpret_borrow<py::object>(given[count + static_cast<std::size_t>(i)]);
+    const auto found = std::find_if(own.arguments.begin(), own.arguments.end(),
+                                    [&](const CallArgument& each) { return each.name == keyword; });
+    if (found != own.arguments.end()) {
+      PyObject*& object = objects[static_cast<std::size_t>(found - own.arguments.begin())];
+      if (object) throw wrong(name + "() got '" + keyword + "' twice");
+      object = value.is_none() ? nullptr : value.ptr();
+    } else if (keyword == "out") {
+      out = value;
+    } else if (keyword == "stream") {
+      stream = value;
+    } else {
+      words.insert_or_assign(keyword, converted<Value>(value, keyword, "a number, a bool or a text"));
+    }
+  }
+  for (std::size_t i = 0; i < own.outputs.size(); ++i)
+    if (PyObject* const passed = passed_output(out, i, own.outputs.size())) {
+      if (objects[own.outputs[i]]) throw wrong(name + "() got '" + own.arguments[own.outputs[i]].name + "' twice");
+      objects[own.outputs[i]] = passed;
+    }
+  PreparedArrayCall call;
+  call.arrays.resize(all);
+  call.placed.resize(all);
+  call.bits.resize(all);
+  call.scalars.resize(all);
+  StreamOwner owner;
+  PyObject* first = nullptr;
+  for (std::size_t i = 0; i < all; ++i) {
+    if (!objects[i]) continue;
+    if (own.arguments[i].is_array) {
+      call.arrays[i] = own.readers[i].read_array(objects[i], owner, own.places[i]);
+      call.placed[i] = &call.arrays[i];
+      if (!first) first = objects[i];
+    } else {
+      read_scalar(objects[i], own.arguments[i].dtype, own.places[i], call.bits[i]);
+      call.scalars[i] = &call.bits[i];
+    }
+  }
+  call.stream = stream && !stream.is_none() ? stream_of(stream.ptr()) : current_stream(owner);
+  call.solved = &callee.kernel.solve(call.placed, words);
+  const std::vector<ArrayOutput>& outputs = Kernel::outputs(*call.solved);
+  std::vector<py::object> results;
+  for (const ArrayOutput& output : outputs) {
+    const std::size_t at = output.argument;
+    if (objects[at]) {
+      results.push_back(py::reinterpret_borrow<py::object>(objects[at]));
+      continue;
+    }
+    if (!first) throw wrong(name + ": no argument says which kind of array the output is: pass out=");
+    results.push_back(make_output(first, output));
+    call.arrays[at] = own.readers[at].read_array(results.back().ptr(), owner, own.places[at]);
+    call.placed[at] = &call.arrays[at];
+  }
+  if (results.size() == 1)
+    call.result = results.front();
+  else if (results.empty())
+    call.result = py::none();
+  else
+    call.result = py::tuple(py::cast(results));
+  return call;
+}
+
+/// Calls launch(kernel, stream, once) without the GIL, where once(stream) queues the call; returns its result.
+template <class Launch>
+py::object with_call(Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords,
+                     const Launch& launch) {
+  if (passes_all(callee, count, keywords)) {
+    with_arguments(callee, ordered_of(callee, given, count, keywords),
+                   [&](const Kernel& kernel, Stream stream, auto values, auto bytes) {
+                     launch(kernel, stream, [&](Stream on) { kernel.launch(on, values, bytes); });
+                   });
+    return py::none();
+  }
+  PreparedArrayCall call = prepare_array_call(callee, given, count, keywords);
+  const Kernel kernel = callee.kernel;  // the callee may be given up meanwhile
+  {
+    const py::gil_scoped_release released;
+    launch(kernel, Stream(static_cast<CUstream_st*>(call.stream)),
+           [&](Stream on) { kernel.launch(on, *call.solved, call.placed, call.scalars); });
+  }
+  return std::move(call.result);
 }
 
 PyObject* call(PyObject* self, PyObject* const* given, std::size_t flagged_count, PyObject* keywords) noexcept {
   try {
-    Callee& callee = callee_of(self);
-    launch(callee, ordered_of(callee, given, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)), keywords));
+    py::object result = with_call(callee_of(self), given, static_cast<std::size_t>(PyVectorcall_NARGS(flagged_count)),
+                                  keywords, [](const Kernel&, Stream stream, const auto& once) { once(stream); });
+    if (raise_interrupt()) return nullptr;
+    return result.release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;
   }
-  if (raise_interrupt()) return nullptr;
-  Py_RETURN_NONE;
 }
 
 void destroy(PyObject* self) {
@@ -259,13 +435,11 @@ py::object benchmarked(const py::object& self, const py::tuple& args, const py::
     given.push_back(value.ptr());
   }
   const py::tuple names(keywords);
-  Callee& callee = callee_of(self);
   Timing timing;
-  with_arguments(callee, ordered_of(callee, given.data(), args.size(), names.empty() ? nullptr : names.ptr()),
-                 [&](const Kernel& kernel, Stream stream, auto values, auto bytes) {
-                   timing = detail::time_launches(kernel, stream, settings,
-                                                  [&](Stream on) { kernel.launch(on, values, bytes); });
-                 });
+  with_call(callee_of(self), given.data(), args.size(), names.empty() ? nullptr : names.ptr(),
+            [&](const Kernel& kernel, Stream stream, const auto& once) {
+              timing = detail::time_launches(kernel, stream, settings, once);
+            });
   if (raise_interrupt()) throw py::error_already_set();
   return to_python(timing);
 }
@@ -374,7 +548,12 @@ void add_properties(py::object& type) {
 }
 
 constexpr const char* type_text =
-    "A tuned kernel, called like a function: kernel(x, y, 2.0, n).\n\n"
+    "A tuned kernel, called like a function: c = kernel(a, b).\n\n"
+    "Arrays that every call needs go by position, the rest by name: other arrays, scalars, names of the problem, "
+    "out=.\n"
+    "Sizes, types and layouts follow from the arrays; what is not passed has the spec's value; outputs are made and\n"
+    "returned. A call may also pass all of the kernel's arguments in its order, kernel(a, b, c, m, n, k), and then\n"
+    "returns None.\n\n"
     "Arrays are passed by NumPy (backend host), PyTorch, CuPy, Numba, JAX or anything with __cuda_array_interface__ "
     "or\n"
     "__dlpack__; they must be contiguous in C order and have the dtype of the argument. Arguments may be given by "

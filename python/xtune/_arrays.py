@@ -50,6 +50,31 @@ CTYPES = {
 }
 
 
+_TORCH = {
+    **{name: numpy.dtype(type_).name for name, type_ in _NUMPY.items()},
+    **{"bool": "bool", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"},
+}
+
+
+def empty_like(like: Any, shape: Tuple[int, ...], dtype: str) -> Any:
+    """An array of this shape and type, of the library and on the device of `like`."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(like, torch.Tensor):
+        return like.new_empty(shape, dtype=getattr(torch, _TORCH[dtype]))
+    numpy_type = _NUMPY.get(dtype, _NARROW.get(dtype))
+    if isinstance(like, numpy.ndarray):
+        return numpy.empty(shape, like.dtype if _NAMES.get(like.dtype.name) == dtype else numpy_type)
+    library = type(like).__module__.partition(".")[0]
+    if library == "cupy":
+        return sys.modules["cupy"].empty(shape, numpy_type)
+    if library == "numba":
+        return sys.modules["numba.cuda"].device_array(shape, numpy_type)
+    raise InvalidArgumentError(
+        f"arrays of {library} are not written by others, so this call cannot make its output: pass out= with an array "
+        "of NumPy, PyTorch, CuPy or Numba"
+    )
+
+
 class ArrayFacts(NamedTuple):
     """An array's element type and shape, and its bytes: on the host as a NumPy array of u8, or at a device pointer."""
 
