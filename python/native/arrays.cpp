@@ -13,9 +13,7 @@
 
 namespace xtune::python {
 
-namespace {
-
-/// DLPack's ABI, version 0: https://dmlc.github.io/dlpack
+/// DLPack's ABI: https://dmlc.github.io/dlpack
 namespace dlpack {
 struct Device {
   std::int32_t type;
@@ -40,18 +38,103 @@ struct Managed {
   void* context;
   void (*deleter)(Managed* self);
 };
+struct Version {
+  std::uint32_t major, minor;
+};
+struct Versioned {
+  Version version;
+  void* context;
+  void (*deleter)(Versioned* self);
+  std::uint64_t flags;
+  Tensor tensor;
+};
 constexpr std::int32_t cpu = 1, cuda = 2, cuda_host = 3, rocm = 10, rocm_host = 11, cuda_managed = 13;
 
-const char* name_of(DataType type) {
-  static const std::map<std::pair<int, int>, const char*> names{
-      {{0, 8}, "i8"},      {{0, 16}, "i16"},   {{0, 32}, "i32"}, {{0, 64}, "i64"},   {{1, 8}, "u8"},
-      {{1, 16}, "u16"},    {{1, 32}, "u32"},   {{1, 64}, "u64"}, {{2, 16}, "f16"},   {{2, 32}, "f32"},
-      {{2, 64}, "f64"},    {{4, 16}, "bf16"},  {{5, 64}, "c64"}, {{5, 128}, "c128"}, {{6, 8}, "bool"},
-      {{10, 8}, "f8e4m3"}, {{12, 8}, "f8e5m2"}};
-  const auto found = type.lanes == 1 ? names.find({type.code, type.bits}) : names.end();
-  return found == names.end() ? "an unknown type" : found->second;
+struct Known {
+  std::uint8_t code, bits;
+  DType dtype;
+};
+constexpr Known known[] = {{0, 8, DType::i8},     {0, 16, DType::i16},   {0, 32, DType::i32},    {0, 64, DType::i64},
+                           {1, 8, DType::u8},     {1, 16, DType::u16},   {1, 32, DType::u32},    {1, 64, DType::u64},
+                           {2, 16, DType::f16},   {2, 32, DType::f32},   {2, 64, DType::f64},    {4, 16, DType::bf16},
+                           {5, 64, DType::c64},   {5, 128, DType::c128}, {6, 8, DType::boolean}, {10, 8, DType::f8e4m3},
+                           {12, 8, DType::f8e5m2}};
+
+DataType type_of(DType dtype) {
+  for (const Known& each : known)
+    if (each.dtype == dtype) return {each.code, each.bits, 1};
+  return {};
+}
+
+/// nullopt: no kernel takes it.
+std::optional<DType> dtype_of(DataType type) {
+  for (const Known& each : known)
+    if (type.lanes == 1 && each.code == type.code && each.bits == type.bits) return each.dtype;
+  return std::nullopt;
 }
 }  // namespace dlpack
+
+namespace {
+
+/// Of elements that lie one after the other in C order.
+void fill_strides(Array& array) {
+  std::int64_t stride = 1;
+  for (std::size_t i = array.rank; i-- > 0; stride *= array.shape[i]) array.strides[i] = stride;
+}
+
+}  // namespace
+
+/// DLPackExchangeAPI of DLPack 1.3, the table behind `__dlpack_c_exchange_api__` of an array's type.
+struct Exchange {
+  dlpack::Version version;
+  const Exchange* previous;  ///< the same for an older major version
+  int (*allocate)(dlpack::Tensor* prototype, dlpack::Versioned** out, void* error,
+                  void (*set_error)(void* error, const char* kind, const char* message));
+  int (*owned_from)(void* object, dlpack::Versioned** out);
+  int (*to_object)(dlpack::Versioned* tensor, void** object);
+  int (*view)(void* object, dlpack::Tensor* out);  ///< may be null
+  int (*stream)(std::int32_t device_type, std::int32_t device, void** stream);
+};
+
+void* exchange_stream(const StreamOwner& owner) {
+  void* stream = nullptr;
+  if (owner.device_type == dlpack::cpu) return stream;
+  if (owner.exchange->stream(owner.device_type, static_cast<std::int32_t>(owner.device), &stream) != 0)
+    throw py::error_already_set();
+  return stream;
+}
+
+py::object exchange_output(const StreamOwner& owner, DType dtype, const std::vector<std::int64_t>& shape,
+                           Array& array) {
+  std::vector<std::int64_t> extents = shape;
+  dlpack::Tensor prototype{nullptr,
+                           {owner.device_type, static_cast<std::int32_t>(owner.device)},
+                           static_cast<std::int32_t>(shape.size()),
+                           dlpack::type_of(dtype),
+                           extents.data(),
+                           nullptr,
+                           0};
+  dlpack::Versioned* made = nullptr;
+  std::string why;
+  const auto keep = [](void* error, const char* kind, const char* message) {
+    *static_cast<std::string*>(error) = std::string(kind) + ": " + message;
+  };
+  if (owner.exchange->allocate(&prototype, &made, &why, keep) != 0) {
+    if (PyErr_Occurred()) throw py::error_already_set();
+    throw Error(ErrorKind::unavailable, "the output was not allocated: " + why);
+  }
+  array = {};
+  array.data = static_cast<std::byte*>(made->tensor.data) + made->tensor.byte_offset;
+  array.dtype = dtype;
+  array.rank = shape.size();
+  std::copy(shape.begin(), shape.end(), array.shape.begin());
+  fill_strides(array);
+  void* object = nullptr;
+  if (owner.exchange->to_object(made, &object) != 0) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(static_cast<PyObject*>(object));
+}
+
+namespace {
 
 /// A string that Python compares by its address.
 PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
@@ -98,6 +181,21 @@ py::object imported_class(const char* module, const char* name) {
   return py::reinterpret_borrow<py::object>(found).attr(name);
 }
 
+/// null: the type has none that this understands.
+const Exchange* exchange_of(PyTypeObject* type) {
+  PyObject* const found = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
+  if (!found) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const auto capsule = py::reinterpret_steal<py::object>(found);
+  constexpr const char* name = "dlpack_exchange_api";
+  if (!PyCapsule_IsValid(capsule.ptr(), name)) return nullptr;
+  const auto* exchange = static_cast<const Exchange*>(PyCapsule_GetPointer(capsule.ptr(), name));
+  while (exchange && exchange->version.major != 1) exchange = exchange->previous;
+  return exchange && exchange->view ? exchange : nullptr;
+}
+
 bool is_subtype(PyTypeObject* type, const py::object& base) {
   return base && PyType_Check(base.ptr()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base.ptr()));
 }
@@ -107,12 +205,6 @@ std::string type_name(PyObject* object) {
   const std::string module = py::str(type.attr("__module__"));
   const std::string name = py::str(type.attr("__qualname__"));
   return module == "builtins" ? name : module + "." + name;
-}
-
-/// Of elements that lie one after the other in C order.
-void fill_strides(Array& array) {
-  std::int64_t stride = 1;
-  for (std::size_t i = array.rank; i-- > 0; stride *= array.shape[i]) array.strides[i] = stride;
 }
 
 /// Whether elements lie one after the other in C order. strides: in units of `unit`; null: yes.
@@ -175,6 +267,7 @@ ArrayReader::ArrayReader(ArrayReader&& other) noexcept
       on_host_(other.on_host_),
       last_type_(std::exchange(other.last_type_, nullptr)),
       last_source_(other.last_source_),
+      last_exchange_(other.last_exchange_),
       last_dtype_(std::exchange(other.last_dtype_, nullptr)),
       read_dtype_(other.read_dtype_) {}
 
@@ -189,8 +282,9 @@ ArrayReader::Source ArrayReader::source_of(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   if (type == last_type_) return last_source_;
   Source source = Source::unknown;
+  const Exchange* exchange = nullptr;
   if (is_subtype(type, imported_class("torch", "Tensor")))
-    source = Source::torch;
+    source = (exchange = exchange_of(type)) ? Source::exchange : Source::torch;
   else if (is_subtype(type, imported_class("numpy.ma", "MaskedArray")))
     source = Source::masked;
   else if (is_subtype(type, imported_class("numpy", "ndarray")))
@@ -200,7 +294,8 @@ ArrayReader::Source ArrayReader::source_of(PyObject* object) {
   else if (PyObject_HasAttrString(object, "__dlpack__"))
     source = Source::dlpack;
   // A type whose instances differ (JAX's arrays, on the CPU or not) is asked each time.
-  if (source == Source::torch || source == Source::numpy) {
+  if (source == Source::exchange || source == Source::torch || source == Source::numpy) {
+    last_exchange_ = exchange;
     Py_INCREF(type);
     Py_XDECREF(reinterpret_cast<PyObject*>(last_type_));
     last_type_ = type;
@@ -215,6 +310,9 @@ Memory ArrayReader::read(PyObject* object, StreamOwner& owner, const std::string
   switch (source) {
     case Source::numpy:
       return read_numpy(object);
+    case Source::exchange:
+      if (const auto array = from_exchange(object, owner)) return dense(*array);
+      [[fallthrough]];
     case Source::torch:
       return read_torch(object, owner);
     case Source::cuda_interface:
@@ -232,6 +330,9 @@ Array ArrayReader::read_array(PyObject* object, StreamOwner& owner, const std::s
   switch (source) {
     case Source::numpy:
       return from_numpy(object);
+    case Source::exchange:
+      if (const auto array = from_exchange(object, owner)) return *array;
+      [[fallthrough]];
     case Source::torch:
       return from_torch(object, owner);
     case Source::cuda_interface:
@@ -416,19 +517,20 @@ Array ArrayReader::from_dlpack(PyObject* object) const {
       if (managed->deleter) managed->deleter(managed);
     }
   } const release{managed};
-  const dlpack::Tensor& tensor = managed->tensor;
-  const bool is_host = tensor.device.type == dlpack::cpu || tensor.device.type == dlpack::cuda_host ||
-                       tensor.device.type == dlpack::rocm_host;
-  if (!is_host && tensor.device.type != dlpack::cuda && tensor.device.type != dlpack::rocm &&
-      tensor.device.type != dlpack::cuda_managed)
-    fail("was given an array of the DLPack device " + std::to_string(tensor.device.type) +
+  return from_tensor(managed->tensor);
+}
+
+Array ArrayReader::from_tensor(const dlpack::Tensor& tensor) const {
+  const std::int32_t type = tensor.device.type;
+  const bool is_host = type == dlpack::cpu || type == dlpack::cuda_host || type == dlpack::rocm_host;
+  if (!is_host && type != dlpack::cuda && type != dlpack::rocm && type != dlpack::cuda_managed)
+    fail("was given an array of the DLPack device " + std::to_string(type) +
          ", which is neither a CPU nor a GPU of CUDA or ROCm");
-  if (tensor.device.type != dlpack::cuda_managed) require_place(is_host, "an array");
-  const std::string name = dlpack::name_of(tensor.dtype);
-  const auto dtype = dtype_from_string(name);
+  if (type != dlpack::cuda_managed) require_place(is_host, "an array");
+  const auto dtype = dlpack::dtype_of(tensor.dtype);
   if (!dtype)
-    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " + name +
-         ": convert it first");
+    fail(std::string("is a buffer of ") + to_string(argument_.dtype) +
+         " and was given an array of an unknown type: convert it first");
   Array array;
   array.dtype = *dtype;
   array.rank = rank_of(static_cast<std::size_t>(tensor.dimensions));
@@ -438,6 +540,21 @@ Array ArrayReader::from_dlpack(PyObject* object) const {
   else
     fill_strides(array);
   array.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  return array;
+}
+
+/// nullopt: the library refuses, and its Python interface may not.
+std::optional<Array> ArrayReader::from_exchange(PyObject* object, StreamOwner& owner) const {
+  dlpack::Tensor tensor{};
+  if (last_exchange_->view(object, &tensor) != 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  if (owner.kind == StreamOwner::Kind::exchange && owner.device != tensor.device.index)
+    fail("is on device " + std::to_string(tensor.device.index) + ", and an argument before it is on device " +
+         std::to_string(owner.device));
+  const Array array = from_tensor(tensor);
+  owner = {StreamOwner::Kind::exchange, tensor.device.index, tensor.device.type, last_exchange_};
   return array;
 }
 

@@ -3,22 +3,38 @@
 #pragma once
 
 #include <Python.h>
+#include <pybind11/pybind11.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "xtune/array.hpp"
 #include "xtune/kernel.hpp"
 
 namespace xtune::python {
 
-/// Who made the arrays of a call, as far as it decides on the stream.
+namespace dlpack {
+struct Tensor;
+}
+struct Exchange;  ///< functions of a library that hands over its arrays without Python code
+
+/// Who made the arrays of a call, as far as it decides on the stream and on outputs.
 struct StreamOwner {
-  enum class Kind { none, torch, cupy };
+  enum class Kind { none, torch, cupy, exchange };
   Kind kind = Kind::none;
-  long device = 0;  ///< torch: index of the device
+  long device = 0;                     ///< torch, exchange: index of the device
+  std::int32_t device_type = 0;        ///< exchange: of DLPack
+  const Exchange* exchange = nullptr;  ///< of the first array that has it
 };
+
+/// The stream on which the library of the arrays works.
+void* exchange_stream(const StreamOwner& owner);
+/// A new array of that library on its device; array: receives its memory. Throws what the library raises.
+pybind11::object exchange_output(const StreamOwner& owner, DType dtype, const std::vector<std::int64_t>& shape,
+                                 Array& array);
 
 /// Memory of an array.
 struct Memory {
@@ -43,15 +59,17 @@ class ArrayReader {
   Array read_array(PyObject* object, StreamOwner& owner, const std::string& place);
 
  private:
-  enum class Source { unknown, numpy, masked, torch, cuda_interface, dlpack };
+  enum class Source { unknown, numpy, masked, exchange, torch, cuda_interface, dlpack };
 
   Source source_of(PyObject* object);
   [[noreturn]] void refuse(PyObject* object, Source source) const;
   DType dtype_of(PyObject* dtype);
   Array from_numpy(PyObject* object);
+  std::optional<Array> from_exchange(PyObject* object, StreamOwner& owner) const;
   Array from_torch(PyObject* object, StreamOwner& owner);
   Array from_cuda_interface(PyObject* object, StreamOwner& owner) const;
   Array from_dlpack(PyObject* object) const;
+  Array from_tensor(const dlpack::Tensor& tensor) const;
   Memory read_numpy(PyObject* object);
   Memory read_torch(PyObject* object, StreamOwner& owner);
   Memory dense(const Array& array) const;
@@ -65,6 +83,7 @@ class ArrayReader {
   const std::string* place_ = nullptr;  ///< during read()
   PyTypeObject* last_type_ = nullptr;   ///< the type of the array that was read last, and how it is read
   Source last_source_ = Source::unknown;
+  const Exchange* last_exchange_ = nullptr;
   PyObject* last_dtype_ = nullptr;  ///< an object that was found to be the argument's type, or read as this one
   DType read_dtype_ = DType::f32;
 };

@@ -126,6 +126,7 @@ void* address_of(const py::object& number) { return PyLong_AsVoidPtr(number.ptr(
 
 /// The stream on which the makers of the arrays work.
 void* current_stream(const StreamOwner& owner) {
+  if (owner.kind == StreamOwner::Kind::exchange) return exchange_stream(owner);
   if (owner.kind == StreamOwner::Kind::torch) {
     py::object& function = torch_stream_function();
     if (!function) function = imported("torch").attr("_C").attr("_cuda_getCurrentRawStream");
@@ -284,7 +285,7 @@ py::object make_output(const py::handle& like, const ArrayOutput& output) {
 PreparedArrayCall prepare_array_call(Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
   ArrayCallee& own = callee.array_callee();
   const std::size_t all = own.arguments.size();
-  const std::string name = callee.kernel.name();
+  const std::string& name = callee.kernel.name();
   if (count > own.in_order.size()) callee.kernel.launch(nullptr, std::vector<const void*>(count));  // throws
   std::vector<PyObject*> objects(all);
   for (std::size_t i = 0; i < count; ++i) objects[own.in_order[i]] = given[i];
@@ -341,8 +342,12 @@ PreparedArrayCall prepare_array_call(Callee& callee, PyObject* const* given, std
       continue;
     }
     if (!first) throw wrong(name + ": no argument says which kind of array the output is: pass out=");
-    results.push_back(make_output(first, output));
-    call.arrays[at] = own.readers[at].read_array(results.back().ptr(), owner, own.places[at]);
+    if (owner.exchange) {
+      results.push_back(exchange_output(owner, output.dtype, output.shape, call.arrays[at]));
+    } else {
+      results.push_back(make_output(first, output));
+      call.arrays[at] = own.readers[at].read_array(results.back().ptr(), owner, own.places[at]);
+    }
     call.placed[at] = &call.arrays[at];
   }
   if (results.size() == 1)
