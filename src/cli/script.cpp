@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "system/files.hpp"
 #include "system/subprocess.hpp"
+#include "worker/ipc/installed.hpp"
 #include "xtune/version.hpp"
 
 namespace xtune::cli {
@@ -17,14 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As installed, as in the Python package, or in the sources that the program was built from.
 std::string script_directory() {
-  const fs::path beside = system::own_executable().parent_path();
-  for (const fs::path& place : {beside / XTUNE_SCRIPTS_FROM_PROGRAM, beside / "compat", fs::path(XTUNE_BUILT_SCRIPTS)})
-    if (std::error_code ignored; fs::is_regular_file(place / "__main__.py", ignored))
-      return place.lexically_normal().string();
-  throw Error(ErrorKind::unavailable, fmt::format("the scripts of xtune are not installed: there is no {}",
-                                                  (beside / XTUNE_SCRIPTS_FROM_PROGRAM).lexically_normal().string()));
+  const fs::path place = worker::installed_directory("compat");
+  if (place.empty()) throw Error(ErrorKind::unavailable, "the scripts of xtune (share/xtune/compat) are not installed");
+  return place.string();
 }
 
 [[noreturn]] void refuse_without(const std::string& what, const char* package) {
