@@ -304,9 +304,10 @@ class TypedKernel<void(Arguments...)> {
   Kernel kernel_;
 };
 
-/// The kernel of a spec file. Creates no context. Throws Error: invalid_spec, io, invalid_argument for an unknown
-/// backend, unavailable if the backend has no driver, unsupported for kernels that cannot be called: a spec of a whole
-/// program or of a Kokkos unit (`xtune run` tunes these), a kernel with more than 64 arguments.
+/// The kernel of a spec file, or one that comes with xtune, by its name: load("gemm"). Creates no context. Throws
+/// Error: invalid_spec, io, invalid_argument for an unknown backend, unavailable if the backend has no driver,
+/// unsupported for kernels that cannot be called: a spec of a whole program or of a Kokkos unit (`xtune run` tunes
+/// these), a kernel with more than 64 arguments.
 Kernel load(const std::filesystem::path& spec, const LoadSettings& settings = {});
 /// The kernel of a spec built in code, which is copied. settings.defines is ignored.
 Kernel load(const Tunable& tunable, const LoadSettings& settings = {});

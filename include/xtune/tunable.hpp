@@ -157,8 +157,9 @@ class Tunable {
  public:
   /// name: the kernel's name in the store, and its entry point unless entry() sets one.
   explicit Tunable(std::string name);
-  /// Reads a spec file. Its problem and space cannot be changed in code; data, predicates and callbacks can be added.
-  /// defines: like -D NAME=value. Throws Error(io) or Error(invalid_spec).
+  /// Reads a spec file, or the spec of a kernel that comes with xtune by its name ("gemm", as `xtune kernels` lists it;
+  /// a file of that name comes first). Its problem and space cannot be changed in code; data, predicates and callbacks
+  /// can be added. defines: like -D NAME=value. Throws Error(io) or Error(invalid_spec).
   static Tunable from_file(const std::filesystem::path& path, const Bindings& defines = {});
   /// The same for the text of a spec; relative paths in it start at base_dir.
   static Tunable from_text(const std::string& toml, const std::filesystem::path& base_dir = ".",
@@ -249,7 +250,7 @@ class Tunable {
   /// Tunes a function of this program instead of a kernel: the spec then has only a problem and a space. tune() calls
   /// it on its own thread, in this process and without a time limit, once for each sample, and it returns the time of
   /// what it measured in milliseconds. An exception is a launch that failed, except for Error(interrupted), which
-  /// leaves tune(). version: stored results answer as long as it stays the same, so change it with the function.
+  /// leaves tune(). code_version: stored results answer as long as it stays the same, so change it with the function.
   /// device: the backend whose first device (TuneSettings::devices) the function uses: cuda, hip or host. load() and
   /// compile_all() cannot use it.
   ///
@@ -258,7 +259,7 @@ class Tunable {
   /// An exception means that the configuration does not compile. When a run is stopped, it waits for the calls in
   /// progress.
   Tunable& function(std::function<double(const Bindings& problem, const Bindings& config)> timed,
-                    const std::string& version, const std::string& device = "host",
+                    const std::string& code_version, const std::string& device = "host",
                     std::function<void(const Bindings& problem, const Bindings& config)> prepare = {});
 
   /// Arguments are declared in the kernel's order. An input that the kernel must not write. If the data's size or type

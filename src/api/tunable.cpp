@@ -7,10 +7,12 @@
 
 #include "api/checks.hpp"
 #include "api/tunable_state.hpp"
+#include "api/workers.hpp"
 #include "base/text.hpp"
 #include "core/spec/spec.hpp"
 #include "dispatch/kernel_state.hpp"
 #include "system/files.hpp"
+#include "worker/ipc/installed.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune {
@@ -76,7 +78,12 @@ Tunable::Tunable(std::string name) : state_(std::make_unique<detail::TunableStat
   state_->set("kernel", "name", spec::toml_string(state_->name));
 }
 
-Tunable Tunable::from_file(const std::filesystem::path& path, const Bindings& defines) {
+Tunable Tunable::from_file(const std::filesystem::path& given, const Bindings& defines) {
+  std::filesystem::path path = given;
+  if (worker::is_spec_name(given)) {
+    find_worker_program();  // beside which the specs are
+    path = worker::shipped_spec(given);
+  }
   auto state = std::make_unique<detail::TunableState>();
   state->text = system::read_file(path, largest_spec);
   state->text_name = path.string();
@@ -182,13 +189,14 @@ Tunable& Tunable::include_dir(const std::filesystem::path& path) {
   return built().list("kernel.include_dirs").push_back(toml_path(path)), *this;
 }
 
-Tunable& Tunable::function(std::function<double(const Bindings&, const Bindings&)> timed, const std::string& version,
-                           const std::string& device, std::function<void(const Bindings&, const Bindings&)> prepare) {
+Tunable& Tunable::function(std::function<double(const Bindings&, const Bindings&)> timed,
+                           const std::string& code_version, const std::string& device,
+                           std::function<void(const Bindings&, const Bindings&)> prepare) {
   if (!timed) throw Error(ErrorKind::invalid_argument, "function: it is empty");
   if (device != "cuda" && device != "hip" && device != "host")
     throw Error(ErrorKind::invalid_argument, "function: '" + device + "' is not a device (cuda, hip, host)");
   built().function = std::move(timed);
-  state_->function_version = version;
+  state_->function_version = code_version;
   state_->function_device = device;
   state_->prepare = std::move(prepare);
   return *this;

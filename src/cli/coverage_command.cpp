@@ -167,7 +167,8 @@ void add_coverage_command(CLI::App& app, Context& context) {
   output.value("-o,--output", flags.output, "FILE",
                "Write a suite of the problems without an exact answer, worst first");
   output.flag("--all", flags.all, "Write problems with an exact answer into the suite, too");
-  output.list("--spec", flags.specs, "FILE", "Take this spec for the suite in place of the one that the log names");
+  output.list("--spec", flags.specs, "FILE", "Take this spec for the suite in place of the one that the log names")
+      ->transform(spec_named);
   problem.list("--arch", flags.archs, "ARCH", "Take only problems on this architecture");
   problem.list("--kernel", flags.kernels, "NAME", "Take only problems of this kernel");
   add_format_option(command, flags.format);

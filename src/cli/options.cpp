@@ -12,6 +12,7 @@
 #include "core/device/device_info.hpp"
 #include "core/search/strategy.hpp"
 #include "system/chosen_store.hpp"
+#include "worker/ipc/installed.hpp"
 #include "worker/ipc/pool.hpp"
 
 namespace xtune::cli {
@@ -216,12 +217,22 @@ void add_common_options(CLI::App& command, CommonOptions& options, bool csv) {
     add_format_option(command, options.format);
 }
 
+std::string spec_named(const std::string& given) {
+  if (!worker::is_spec_name(given)) return given;
+  const std::string path = read_given([&] { return worker::shipped_spec(given); }).string();
+  tell("note: {} is {}, which comes with xtune\n", base::printable(given), base::printable(path));
+  return path;
+}
+
 CLI::Option* add_spec_argument(CLI::App& command, std::string& path) {
-  return add_argument(command, "spec", path, "SPEC", "Spec file (TOML)");
+  return add_argument(command, "spec", path, "SPEC", "Spec file (TOML), or a name that `xtune kernels` lists")
+      ->transform(spec_named);
 }
 
 void add_specs_argument(CLI::App& command, std::vector<std::string>& paths) {
-  add_argument(command, "spec", paths, "SPEC", "Spec files, or suites that list them (TOML)");
+  add_argument(command, "spec", paths, "SPEC",
+               "Spec files, or suites that list them (TOML), or names that `xtune kernels` lists")
+      ->transform(spec_named);
 }
 
 void add_force_option(CLI::App& command, bool& force) {

@@ -153,6 +153,9 @@ void add_store_option(CLI::App& command, std::string& store,
                       const std::string& summary = "Use this directory of records and artifacts");
 /// Adds --color to the help of a command and all its subcommands, and checks its value, which choose_colours() reads.
 void add_color_option(CLI::App& command);
+/// The path of a spec that the command line gives, or of the one with this name that comes with xtune, which is told.
+/// Throws Error(invalid_argument) for an unknown name.
+std::string spec_named(const std::string& given);
 /// Adds the spec file argument of commands that read one, or several files and suites.
 CLI::Option* add_spec_argument(CLI::App& command, std::string& path);
 void add_specs_argument(CLI::App& command, std::vector<std::string>& paths);

@@ -206,9 +206,10 @@ report::ReportData data_of_store(const ReportOptions& options) {
   return data;
 }
 
-int write_stored_report(const ReportOptions& options) {
+int write_stored_report(ReportOptions& options) {
   std::error_code ignored;
   const bool store = std::filesystem::is_directory(options.source, ignored);
+  if (!store) options.source = spec_named(options.source);
   const Json file = write_report_file(options.output, store ? data_of_store(options) : data_of_spec(options));
   if (options.common.json())
     print_json(file);
@@ -224,8 +225,9 @@ void add_report_command(CLI::App& app, Context& context) {
       app, context, "report",
       "Write an HTML report of stored results: the answer, the search, what decides the time, what failed",
       "xtune report configs/gemm.toml -o gemm.html\n  xtune report ~/.cache/xtune --kernel gemm", write_stored_report);
-  add_argument(command, "source", options.source, "SPEC|STORE",
-               "A spec (TOML), for what the store answers to it, or the directory of a store, for all that it holds");
+  add_argument(
+      command, "source", options.source, "SPEC|STORE",
+      "A spec (TOML or a name), for what the store answers to it, or the directory of a store, for all that it holds");
   add_common_options(command, options.common);
   OptionGroup(command, option_group::problem)
       .list("--kernel", options.kernels, "NAME", "Take only this kernel of a store");

@@ -414,10 +414,12 @@ void add_run_command(CLI::App& app, Context& context) {
   const auto [command, options] =
       add_command<RunOptions>(app, context, "run", "Tune a kernel: compile, validate, measure and store",
                               "xtune run configs/gemm.toml -D M=8192 --evals 200", run_given);
-  add_argument(command, "spec", options.paths, "SPEC",
-               "Spec files, or suites that list them (TOML); or a kernel's source, with -p; or none, with a command "
-               "behind --")
-      ->required(false);
+  add_argument(
+      command, "spec", options.paths, "SPEC",
+      "Spec files, or suites that list them (TOML), or names that `xtune kernels` lists; or a kernel's source, "
+      "with -p; or none, with a command behind --")
+      ->required(false)
+      ->transform(spec_named);
   add_search_options(command, options);
   add_direct_options(command, options.direct);
   add_common_options(command, options.common, true);

@@ -396,7 +396,8 @@ void add_bundle(CLI::App& store, Context& context) {
       "xtune store bundle -o gemm.xtune --arch sm_90 --arch gfx90a --kernel gemm --spec gemm.toml", bundle);
   const OptionGroup output(command, option_group::output);
   output.value("-o,--output", options.output, "FILE", "Write this file")->required();
-  output.list("--spec", options.specs, "FILE", "Pack a spec with its sources, so that programs need only the bundle");
+  output.list("--spec", options.specs, "FILE", "Pack a spec with its sources, so that programs need only the bundle")
+      ->transform(spec_named);
   add_store_options(command, options);
   add_filter_options(command, options.filter);
 }

@@ -248,7 +248,8 @@ void add_store_export(CLI::App& store, Context& context) {
       export_store);
   add_argument(command, "spec", flags.spec, "SPEC",
                "Take only what was measured of this spec's kernel as it is now, with its present source")
-      ->required(false);
+      ->required(false)
+      ->transform(spec_named);
   OptionGroup(command, option_group::problem)
       .list("-D", flags.defines, "NAME=VALUE", "Take only problems with this size");
   const OptionGroup output(command, option_group::output);
