@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Option
 
 from xtune import _checks, _native
 from xtune._progress import progress_listener
-from xtune.errors import InvalidArgumentError
+from xtune.errors import InvalidArgumentError, StorageError
 from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing, Value
 from xtune.tunable import DEFINITION, Definition, Path, Tunable, with_definition
 
@@ -56,10 +56,8 @@ def _is_source_file(kernel: Any) -> bool:
 
 
 def _is_source(kernel: Any) -> bool:
-    """Whether this is a kernel's source, in a file or as text, and not a Tunable or the path of a spec."""
-    if isinstance(kernel, os.PathLike):
-        return _is_source_file(kernel)
-    return not isinstance(kernel, Tunable) and not (isinstance(kernel, str) and kernel.endswith(".toml"))
+    """Whether this is a kernel's source, in a file or as text, and not a Tunable or the path or name of a spec."""
+    return _is_source_file(kernel) or (isinstance(kernel, str) and "{" in kernel)
 
 
 def require_known(given: Iterable[str], known: Sequence[str], where: str) -> None:
@@ -96,12 +94,15 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
                 f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
                 f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}"
             )
-        return _known_tunable(kernel, function)
-    if not _is_source_file(kernel) and "{" not in kernel:
-        raise InvalidArgumentError(
-            f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml or .cu, .hip, "
-            ".cpp, ..., nor the source of a kernel"
-        )
+        try:
+            return _known_tunable(kernel, function)
+        except StorageError as error:
+            if not isinstance(kernel, str) or kernel.endswith(".toml"):
+                raise
+            raise InvalidArgumentError(
+                f"{function}(): {kernel[:80]!r} is neither a path that ends in .toml or .cu, .hip, .cpp, ..., "
+                f"nor the source of a kernel: {error}"
+            ) from None
     _require_whole(definition, function)
     return Tunable(**{"source_file" if _is_source_file(kernel) else "source": kernel}, **definition)
 
@@ -110,7 +111,7 @@ def _known_tunable(kernel: Source, function: str, defines: Optional[Mapping[str,
     """The Tunable, or that of a spec's file. A source alone lacks the parameters, so it has no stored results."""
     if isinstance(kernel, Tunable):
         return kernel
-    if _is_source_file(kernel) or (isinstance(kernel, str) and "{" in kernel):
+    if _is_source(kernel):
         raise InvalidArgumentError(
             f"{function}() takes a Tunable or the path of a spec, not a source: make a Tunable as "
             "for tune(), such as Tunable(source_file='k.cu', params=..., args=...)"
@@ -243,7 +244,7 @@ def tune(
 ) -> Result:
     """Finds the fastest configuration of a kernel that gives right results.
 
-    kernel: a Tunable, the path of a spec (.toml), or a kernel's source, as text or as the path of its file (.cu, .hip,
+    kernel: a Tunable, the path of a spec (.toml), the name of a kernel that comes with xtune, or a kernel's source, as text or as the path of its file (.cu, .hip,
     .cpp), whose params, args, grid, block, reference and so on are then keywords, as of Tunable; `problem` has the
     problem sizes in any case.
 
@@ -373,7 +374,8 @@ def load(
 ) -> Kernel:
     """A kernel that runs the best stored configuration for the problem of each call.
 
-    kernel: a Tunable or the path of a spec (.toml). policy: what the first call on a problem without measurements does:
+    kernel: a Tunable, the path of a spec (.toml), or the name of a kernel that comes with xtune, as `xtune kernels`
+    lists it: load("gemm"). policy: what the first call on a problem without measurements does:
     "lookup" runs the nearest problem's configuration, "tune_once" tunes within the call, "tune_in_background" tunes in a
     thread. tuning: the settings of tune() for that, such as {"seconds": 60}. checked: compare sizes of arrays with the
     problem at each call. compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`. frozen: only

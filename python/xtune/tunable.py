@@ -410,7 +410,7 @@ class Tunable:
 
     @classmethod
     def from_file(cls, path: Path, defines: Optional[Mapping[str, Value]] = None) -> "Tunable":
-        """Reads a spec file; data, predicates, references and validators can be added. defines: like -D NAME=value.
+        """Reads a spec file, or the spec of a kernel that comes with xtune, by its name; data, predicates, references and validators can be added. defines: like -D NAME=value.
 
         Raises StorageError, InvalidSpecError."""
         return cls._of(_native.Tunable.from_file(os.fspath(path), dict(defines or {})))
