@@ -424,6 +424,26 @@ class Frozen(unittest.TestCase):
                 ask(saxpy(), backend="host", frozen=True)
 
 
+class Names(unittest.TestCase):
+    """Kernels that come with xtune."""
+
+    def test_a_kernel_is_loaded_and_tuned_by_its_name(self):
+        x, y = np.arange(12, dtype=np.float32).reshape(3, 4), np.zeros((4, 3), np.float32)
+        with tempfile.TemporaryDirectory() as store:
+            xtune.load("transpose", backend="host", store=store)(x, y, 3, 4)
+            np.testing.assert_array_equal(y, x.T)
+            result = xtune.tune("transpose", backend="host", store=store, evals=1, problem={"M": 64, "N": 64})
+            self.assertEqual((result.counts, result.problem["M"]), ({"ok": 1}, 64))
+            self.assertEqual(xtune.best("transpose", result.problem, backend="host", store=store).kind, "exact")
+
+    def test_an_unknown_name_has_a_hint(self):
+        for make in (lambda: xtune.load("transpos"), lambda: xtune.Tunable.from_file("transpos")):
+            with self.assertRaisesRegex(xtune.StorageError, "did you mean 'transpose'.*`xtune kernels` lists them"):
+                make()
+        with self.assertRaisesRegex(xtune.InvalidArgumentError, "neither a path .*did you mean 'transpose'"):
+            xtune.tune("transpos")
+
+
 class Coverage(unittest.TestCase):
     def test_a_size_among_the_defines_is_refused(self):
         with tempfile.TemporaryDirectory() as directory:

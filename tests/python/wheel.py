@@ -29,6 +29,7 @@ result = xtune.tune('extern "C" __global__ void twice(float* x, int n) { int i =
 assert result.counts == {"ok": 1}, result
 result.kernel()(x, 64)
 assert x[63] == 126
+sums = xtune.load("reduction", backend="host")
 print("tuned with", xtune.__version__, "from", xtune.__file__)
 """
 
@@ -78,6 +79,8 @@ def main():
             "xtune/_native.pyi",
             "xtune/py.typed",
             "xtune/compat/kernel_tuner/__init__.py",
+            "xtune/configs/gemm.toml",
+            "xtune/kernels/gemm/gemm.cu",
             "xtune/compat/kernel_tuner/observers/nvml.py",
         ):
             if wanted not in names:
