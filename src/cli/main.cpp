@@ -110,6 +110,9 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return answer_parse_error(app, words, error, argc, argv);
   } catch (const Error& error) {
+    // Behind an unknown option, its value is taken for a spec.
+    if (const cli::Words unknown = app.remaining(true); !unknown.empty())
+      return answer_parse_error(app, words, CLI::ExtrasError(unknown), argc, argv);
     cli::tell("xtune: {}\n", error.what());
     return report(to_string(error.kind()), error.what(), cli::exit_code_of(error.kind()), argc, argv);
   } catch (const std::exception& error) {
