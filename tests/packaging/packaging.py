@@ -472,6 +472,29 @@ class Files(Installed):
             )
             self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_the_installed_kernels_run_by_name_and_nothing_is_written_beside_them(self):
+        share, elsewhere = self.prefix / "share/xtune", self.prefix / "elsewhere"
+        elsewhere.mkdir()
+        before = sorted(share.rglob("*"))
+        for path in before:
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        self.addCleanup(subprocess.run, ["chmod", "-R", "u+w", str(share)], check=True)
+        for words in (["run", "reduction", "-D", "n=1000", "--evals", "1", "--backend", "host"], ["kernels"]):
+            result = subprocess.run(
+                [str(self.prefix / "bin/xtune"), *words],
+                cwd=elsewhere,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "XTUNE_CACHE_DIR": str(self.prefix / "store")},
+            )
+            self.assertEqual(result.returncode, 0, result.stderr)
+            if words[0] == "run":
+                self.assertIn(
+                    f"note: reduction is {share}/configs/reduction.toml, which comes with xtune", result.stderr
+                )
+        self.assertIn("\ngemm_hopper ", result.stdout)
+        self.assertEqual(sorted(share.rglob("*")), before)
+
 
 class Modulefile(Installed):
     def module(self, script):

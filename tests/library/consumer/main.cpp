@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
     return fail("a bundle that is not there was loaded");
   } catch (const xtune::Error&) {
   }
+  if (xtune::Tunable::from_file("gemm").name() != "gemm") return fail("an installed kernel has another name");
   if (xtune::dtype_from_string("f16") != xtune::DType::f16 || xtune::size_of(xtune::DType::f16) != 2)
     return fail("f16 is not known");
   if (xtune::outcome_from_string("ok") != xtune::Outcome::ok) return fail("ok is not known");
