@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.hpp"
 #include "core/build/device_unit.hpp"
@@ -323,12 +324,19 @@ bool take_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument&
       literal.size() == 1 && made != work.host_definitions.end())
     literal = made->second;
   std::string value;
-  if (!type || !RE2::FullMatch(text_of(literal), "(-?[0-9]+\\.?[0-9]*(?:[eE]-?[0-9]+)?|true|false)[fF]?", &value))
+  double parsed = 0;
+  if (!type || !RE2::FullMatch(text_of(literal),
+                               "(-?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]+)?|true|false)[fF]?", &value))
     return false;
-  if (value.ends_with('.')) value += "0";
-  const bool is_flag = type->type == DType::boolean;
-  drafted.value = is_flag ? spec::toml_string(value == "true" || value == "1" ? "true" : "false") : value;
-  return is_flag || value.find('e') == std::string::npos;
+  if (!RE2::FullMatch(value, "(.*)", &parsed)) parsed = value == "true";
+  if (type->type == DType::boolean)
+    value = spec::toml_string(parsed != 0 ? "true" : "false");
+  else if (is_integer(type->type))
+    value = fmt::format("{:.0f}", std::trunc(parsed));  // as C++ converts it
+  else if (!RE2::FullMatch(value, "-?[0-9]+(?:\\.[0-9]+)?"))
+    value = is_like(fmt::format("{}", parsed), "[.e]") ? fmt::format("{}", parsed) : fmt::format("{}.0", parsed);
+  drafted.value = value;
+  return true;
 }
 
 void add_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument& drafted) {

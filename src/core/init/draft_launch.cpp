@@ -165,7 +165,11 @@ void take_block(Work& work, DraftStep& step) {
       add_parameter(work, {word, "\"?\"", false, "", false});
       own = base::find_named(work.model.parameters, word);
     }
-    if (own && (extent.size() == 1 || number)) {
+    // The source gives the parameter another value than its block has: how they depend is not known.
+    const bool differs = own && number && !own->launched.empty() && own->launched != std::to_string(*number);
+    if (differs) {
+      block.emplace_back("?");
+    } else if (own && (extent.size() == 1 || number)) {
       if (extent.front().is_word()) {
         work.host_names.sizes[extent.front().text] = own->name;
         work.host_expressions->set(extent.front().text, own->name);

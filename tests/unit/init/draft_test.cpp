@@ -659,6 +659,43 @@ TEST_CASE("the configuration that the source itself has is the default, and coun
   for (const char* change : {"b <<= 1;", "b >>= 1;", "b *= 2;"}) CHECK_FALSE(has(shifted(change), "[dispatch]"));
 }
 
+TEST_CASE("a block that differs from the kernel's own value for it is a blank, and the value stays") {
+  const std::string body =
+      " __global__ void f(float* x, int n) {\n  __shared__ float s[T];\n"
+      "  int i = blockIdx.x * T + threadIdx.x;\n  s[threadIdx.x] = 1;\n  if (i < n) x[i] += s[threadIdx.x];\n}\n";
+  for (const std::string& source :
+       {"template <int T>" + body + "void run(float* x, int n) { f<256><<<(n + 255) / 256, 128>>>(x, n); }\n",
+        "#ifndef T\n#define T 256\n#endif\n" + body +
+            "void run(float* x, int n) { f<<<(n + 255) / 256, 128>>>(x, n); }\n"}) {
+    const Drafted draft = drafted(source);
+    CHECK(has(draft, "block = [\"?\"]  # fill in: line "));
+    CHECK(has(draft, "default = { T = 256 }"));
+  }
+}
+
+TEST_CASE("numbers of a launch become what C++ makes of them") {
+  const auto value = [](const std::string& type, const std::string& passed) {
+    const std::string text = argument(drafted("__global__ void f(float* y, " + type +
+                                              " v) { y[threadIdx.x] = v; }\n"
+                                              "void run(float* y) { f<<<1, 64>>>(y, " +
+                                              passed + "); }\n"),
+                                      "v");
+    std::string found;
+    RE2::PartialMatch(text, "value = (.*)  # guess: from the launch on line 2", &found);
+    return found;
+  };
+  CHECK(value("int", "3.7") == "3");
+  CHECK(value("int", "-3.7f") == "-3");
+  CHECK(value("int", "1e3") == "1000");
+  CHECK(value("int", "7 / 2") == "3");
+  CHECK(value("int", "true") == "1");
+  CHECK(value("float", "3.7f") == "3.7");
+  CHECK(value("float", "1e3") == "1000.0");
+  CHECK(value("float", "1.e-5f") == "1e-05");
+  CHECK(value("float", ".5f") == "0.5");
+  CHECK(value("bool", "2") == "\"true\"");
+}
+
 TEST_CASE("constants and macros of host code are numbers where the file defines them once") {
   const auto launch = [](const std::string& definitions) {
     return drafted(
