@@ -174,12 +174,13 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
   work.taken.insert(name);
   const bool number = flag || parameter.type == "auto" || work.types.element_type(parameter.type);
   if (flag || value || !number || given(work.request.parameters, name) || divides_work(*work.kernel, parameter.name)) {
-    add_parameter(work, {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
-                         at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
-                         : value   ? fmt::format("{} by default", *value)
-                         : flag    ? ""
-                                   : "fill in: values to try",
-                         false, value && !flag ? std::to_string(*value) : ""});
+    add_parameter(work,
+                  {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
+                   at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
+                   : value   ? fmt::format("{} by default", *value)
+                   : flag    ? ""
+                             : "fill in: values to try",
+                   false, value && !flag && (!at_launch || is_always_compiled(work)) ? std::to_string(*value) : ""});
     if (DraftParameter* own = base::find_named(work.model.parameters, name)) own->compile_time = false;
   } else if (!base::find_named(work.model.sizes, name)) {
     const std::string* const size = given(work.request.sizes, name);
@@ -585,6 +586,27 @@ void add_constants(Work& work) {
   }
 }
 
+/// Says which buffers are parts of another one in host code: x + n beside x.
+void add_parts(DraftModel& model) {
+  const auto base_of = [](const Tokens& tokens) {
+    const auto end = std::ranges::find_if(tokens, [](const Token& each) { return is_like(each.text, "^[-+[]$"); });
+    return text_of(Tokens(tokens.begin(), end));
+  };
+  for (DraftArgument& each : model.arguments) {
+    const Tokens own = tokens_of(each.passed);
+    const std::string base = base_of(own);
+    const bool is_sum = operands(own, "[-+]").size() > 1;
+    for (const DraftArgument& other : model.arguments) {
+      if (&other == &each || each.shape.empty() || base.empty() || base == each.passed ||
+          !(other.passed == base || (is_sum && base_of(tokens_of(other.passed)) == base)))
+        continue;
+      each.shape_comment += fmt::format("{}host code passes {}, a part of what {} is",
+                                        each.shape_comment.empty() ? "guess: " : "; ", each.passed, other.name);
+      break;
+    }
+  }
+}
+
 /// before: the launch of the step before it; nullptr: none.
 void add_kernel(Work& work, const ChosenKernel& chosen, const Launch* before) {
   work.kernel = chosen.kernel;
@@ -640,6 +662,7 @@ DraftModel drafted_model(Work work, const std::vector<ChosenKernel>& kernels) {
     add_constants(work);
   }
   add_scratch(work);
+  add_parts(work.model);
   // Names that only the user's own expressions have.
   for (const std::vector<std::string>* texts : {&work.request.grid, &work.request.block, &work.request.constraints})
     use_given(work, *texts);

@@ -53,9 +53,17 @@ void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
     return add_comment(step, !begin || !end || !by ? fmt::format("one round of {}, whose count cannot be read", place)
                                                    : fmt::format("one round of {}, which does the same {} times", place,
                                                                  shown(loop.end)));
-  const std::size_t line = work.in_steps ? changes_address(work, loop) : 0, uneven = work.host_code.uneven(loop);
+  const std::size_t line = work.in_steps ? changes_address(work, loop) : 0;
+  std::size_t uneven = work.host_code.uneven(loop);
+  uses.insert(uses.end(), work.launch->block.begin(), work.launch->block.end());
+  for (const Tokens& each : uses)
+    for (const Token& word : each)
+      if (const auto made = work.host_definitions.find(word.text);
+          uneven == 0 && made != work.host_definitions.end() && made->second.empty() &&
+          std::ranges::none_of(work.launch->around, [&](const LaunchLoop& other) { return word.is(other.index); }))
+        if (const auto changed = loop.changed.find(word.text); changed != loop.changed.end()) uneven = changed->second;
   const bool is_outer = std::ranges::any_of(work.launch->around, [&](const LaunchLoop& each) {
-    return each.at > loop.at && !each.is_condition && !is_timing(each);
+    return each.at > loop.at && each.kind == LaunchLoop::Kind::loop && !is_timing(each);
   });
   if (!work.in_steps || line > 0 || uneven > 0 || is_outer) {
     work.host_expressions->set(loop.index, *begin);
@@ -159,8 +167,8 @@ void take_block(Work& work, DraftStep& step) {
     const auto number = text ? integer_of(*text) : std::nullopt;
     // A name without a value, or a constant of the file, for a block that the kernel does not limit.
     const std::string word = extent.size() == 1 && extent.front().is_word() ? extent.front().text : "";
-    const bool is_constant = number && work.host_code.constants().contains(word) && i < step.block.size() &&
-                             step.block[i] == "?" && !work.names.words.contains(word);
+    const bool is_constant = number && work.host_code.constants_at(*work.launch).contains(word) &&
+                             i < step.block.size() && step.block[i] == "?" && !work.names.words.contains(word);
     if (!own && ((text == word && !is_parameter(work, word) && !is_unread(work, word)) || is_constant)) {
       add_parameter(work, {word, "\"?\"", false, "", false});
       own = base::find_named(work.model.parameters, word);
@@ -176,7 +184,7 @@ void take_block(Work& work, DraftStep& step) {
       }
       if (number && (own->values == "\"?\"" || !own->compile_time) && !given(work.request.parameters, own->name)) {
         own->values = values_text(plausible_values(number, false));
-        own->launched = std::to_string(*number);
+        if (is_always_compiled(work)) own->launched = std::to_string(*number);
         own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
       }
       block.push_back(own->name);
@@ -257,13 +265,17 @@ bool is_timing(const LaunchLoop& loop) {
   });
 }
 
+bool is_always_compiled(const Work& work) {
+  return std::ranges::none_of(work.launch->around,
+                              [](const LaunchLoop& each) { return each.kind == LaunchLoop::Kind::directive; });
+}
+
 void add_launch(Work& work, DraftStep& step) {
   work.host_definitions.clear();
   work.host_expressions.reset();
   work.index.clear();
   if (!work.launch) return;
   work.host_definitions = work.host_code.definitions_at(*work.launch);
-  work.host_definitions.insert(work.host_code.constants().begin(), work.host_code.constants().end());
   // Of several definitions only one that has a parameter counts: the device's code has it, too.
   for (const auto& [name, tokens] : work.names.expressions)
     if (Tokens& known = work.host_definitions.try_emplace(name, tokens).first->second;
@@ -276,7 +288,9 @@ void add_launch(Work& work, DraftStep& step) {
       work.host_expressions->set(parameter.name, parameter.name);
   step.is_cooperative = work.launch->is_cooperative;
   for (const LaunchLoop& loop : work.launch->around)
-    if (loop.is_condition)
+    if (loop.kind == LaunchLoop::Kind::lambda)
+      add_comment(step, fmt::format("in a lambda (line {}), which runs where it is called", loop.line));
+    else if (loop.kind != LaunchLoop::Kind::loop)
       add_comment(step, fmt::format("only where the condition on line {} says so", loop.line));
     else if (loop.index.empty())
       add_comment(step, fmt::format("one round of the loop on line {}, whose count cannot be read", loop.line));

@@ -196,6 +196,8 @@ void use_sizes_in(Work& work, const Texts& extents);
 
 /// Reads the definitions and the loop around the launch.
 void add_launch(Work& work, DraftStep& step);
+/// Whether the launch is in no #if, so that the program has its values for sure.
+bool is_always_compiled(const Work& work);
 /// Says what else host code does between two launches, as of HostCode::other_work.
 void add_other_work(const Work& work, DraftStep& step, const Launch* before, const Launch* after);
 /// A loop that repeats what one round does, to measure it.

@@ -11,15 +11,25 @@
 
 namespace xtune::init {
 
-/// for (int i = begin; i < end; i += step) around a launch.
+/// Where host code gives a variable a value, or may do so: an assignment, a step, a call that gets it by reference.
+struct Change {
+  std::string name;
+  std::size_t at = 0, line = 0;
+  std::optional<Tokens> value{};  ///< nullopt: it is not seen
+  bool declares = false;
+};
+
+/// for (int i = begin; i < end; i += step) around a launch, or something else that decides how often it happens.
 struct LaunchLoop {
-  std::size_t at = 0, line = 0;  ///< of its first token
-  std::string index;             ///< empty: its rounds cannot be counted, or it is a condition
+  enum class Kind { loop, condition, directive, lambda };  ///< condition: if, else, switch or ?
+  std::size_t at = 0, line = 0;                            ///< of its first token
+  std::string index;                                       ///< empty: its rounds cannot be counted
   Tokens begin, end, step;
   bool closed = false;                           ///< i <= end
   std::map<std::string, std::size_t> changed{};  ///< variables that a round changes, and the line
   std::size_t exit = 0;                          ///< the line of a break, continue or goto in it; 0: none
-  bool is_condition = false;                     ///< of if, else or switch
+  Kind kind = Kind::loop;
+  std::size_t body = 0, last = 0;  ///< what it repeats: [body, last)
 };
 
 struct Launch {
@@ -47,18 +57,18 @@ class HostCode {
 
   const std::vector<Launch>& launches() const { return launches_; }
   const std::map<std::string, Formula>& formulas() const { return formulas_; }
-  /// What constants and macros of the file itself stand for; of two definitions, nothing.
-  const std::map<std::string, Tokens>& constants() const { return constants_; }
+  /// What constants and macros of the file itself stand for where a launch is; of two definitions, nothing.
+  std::map<std::string, Tokens> constants_at(const Launch& launch) const;
   /// The name of a function; empty: none.
   std::string function_name(std::size_t function) const;
   /// The line of what makes a loop's rounds differ: an exit, a change of its index, or a condition around a launch;
   /// 0: nothing is seen.
   std::size_t uneven(const LaunchLoop& loop) const;
   /// What else the device has to do between two launches of one function, and its line: copies to the device and
-  /// within it, memset, unknown kernels, and functions that launch. before is null: from the loop around the other one;
-  /// after is null: to the end of the function.
+  /// within it, memset, unknown kernels, libraries, functions that launch, and changes of what launches pass. before is
+  /// null: from the loop around the other one; after is null: to the end of the function.
   std::vector<std::pair<std::size_t, Tokens>> other_work(const Launch* before, const Launch* after) const;
-  /// What names stand for where a launch is. One that changes in other ways than by "=" has an empty definition.
+  /// What names stand for where a launch is, constants too; nothing, if they may have several values there.
   std::map<std::string, Tokens> definitions_at(const Launch& launch) const;
   /// A variable of the launch's function; nullopt: no declaration is seen before this byte of the source.
   std::optional<FunctionArgument> declared(const std::string& name, const Launch& launch, std::size_t before) const;
@@ -71,12 +81,24 @@ class HostCode {
 
  private:
   struct Function {
-    std::size_t name = 0, begin = 0, end = 0;
+    std::size_t name = 0, begin = 0, body = 0, end = 0;
   };
+  struct Constant {
+    std::string name;
+    Tokens value;
+    std::size_t begin = 0, end = std::string::npos;  ///< where it is seen
+  };
+  using Places = std::vector<std::pair<std::size_t, std::size_t>>;
+  void read(const TokenizedSource& source);
   void find_functions();
+  void find_lambdas();
+  void find_changes();
   void find_launching();
-  void find_constants(std::size_t begin, std::size_t end);
-  void add_constant(const std::string& name, const Tokens& value);
+  void find_constants(std::size_t begin, std::size_t end, const Places& classes);
+  void add_formula(const std::string& name, Formula formula);
+  void note_references(const std::string& name, const Tokens& arguments);
+  /// Whether the call of a runtime or a library there is work of the device.
+  std::size_t device_call(std::size_t i) const;
   void find_launches(const std::set<std::string>& kernels);
   void find_memory();
   std::optional<Launch> marked_launch(std::size_t at, const std::set<std::string>& kernels) const;
@@ -86,11 +108,16 @@ class HostCode {
   static std::vector<Tokens> extents_of(Tokens tokens, const std::map<std::string, Tokens>& definitions);
 
   Tokens tokens_;
-  std::vector<Function> functions_;
+  std::vector<std::size_t> block_ends_;  ///< where the block of each token closes
+  Places conditions_;                    ///< of directives, as bytes
+  std::vector<std::size_t> condition_lines_;
+  std::vector<Function> functions_, lambdas_;
+  std::map<std::string, std::set<std::size_t>> references_;  ///< arguments that functions and macros may change
+  std::vector<Change> changes_;
   std::vector<Launch> launches_;
   std::vector<MemoryUse> memory_;
   std::map<std::string, Formula> formulas_;
-  std::map<std::string, Tokens> constants_;
+  std::vector<Constant> constants_;
   std::set<std::string> launching_;  ///< functions that launch, also by others
 };
 

@@ -659,6 +659,107 @@ TEST_CASE("the configuration that the source itself has is the default, and coun
   for (const char* change : {"b <<= 1;", "b >>= 1;", "b *= 2;"}) CHECK_FALSE(has(shifted(change), "[dispatch]"));
 }
 
+TEST_CASE("a number that may have another value at the launch is none: loops, branches, references") {
+  const auto launch = [](const std::string& file, const std::string& code) {
+    return drafted("__global__ void rows(float* x) { x[blockIdx.x * 8 + threadIdx.x] = 1; }\n" + file +
+                   "\nvoid run(float* p, int n, char* s) {\n" + code + "\n}\n");
+  };
+  const auto is_known = [&](const std::string& file, const std::string& code) {
+    return has(launch(file, code), "grid = [\"64\"]");
+  };
+  const std::string call = "rows<<<g, 64>>>(p);";
+  const std::pair<std::string, std::string> known[] = {
+      {"", "int g = 64; " + call + " g = 5;"},
+      {"", "for (int i = 0; i < 4; ++i) { int g = 64; " + call + " g /= 2; }"},
+      {"", "{ int g = 32; } int g = 64; " + call},
+      {"int get(int b); int get2(const int& b);", "int g = 64; get(g); get2(g); log(g); int z = n >> g; " + call},
+      {"#define CHECK(e) do { auto r = e; } while (0)", "int g = 64; CHECK(get(g)); " + call},
+      {"namespace { constexpr int g = 64; }", call},
+      {"struct A { static constexpr int g = 5; }; auto f() -> int { const int g = 3; return g; }\nconst int g = 64;",
+       call},
+  };
+  for (const auto& [file, code] : known) {
+    CAPTURE(code);
+    CHECK(is_known(file, code));
+  }
+  const std::pair<std::string, std::string> unknown[] = {
+      {"", "int g = 64; for (int i = 0; i < 4; ++i) { " + call + " g /= 2; }"},
+      {"", "int g = 64; while (g > 1) { " + call + " g = (g + 1) / 2; }"},
+      {"", "int g = 64; do { " + call + " } while (g /= 2);"},
+      {"", "for (int g = 64; g > 1;) { " + call + " g /= 2; }"},
+      {"", "\n#ifdef A\nint g = 64;\n#else\nint g = 32;\n#endif\n" + call},
+      {"", "int g = 64;\n#ifdef A\n#else\ng = 32;\n#endif\n" + call},
+      {"#ifdef A\nconst int g = 64;\n#else\nconst int g = 32;\n#endif", call},
+      {"#ifdef A\n#define G(a) 64\n#else\n#define G(a) 32\n#endif", "int g = G(1); " + call},
+      {"void get(int& b) { b = 5; }", "int g = 64; get(g); " + call},
+      {"void get(int n, int& b);", "int g = 64; get(1, g); " + call},
+      {"#define SET(a) a = 5", "int g = 64; SET(g); " + call},
+      {"", "int g = 64; auto set = [](int& v) { v = 5; }; set(g); " + call},
+      {"", "int g = 64; ask((void**)&g); " + call},
+      {"", "int g = 64; std::swap(g, n); " + call},
+      {"", "int g = 64; std::cin >> n >> g; " + call},
+      {"", "int g = 64; if (in >> g) " + call},
+      {"", "int g = 64; std::from_chars(s, s, g); " + call},
+      {"", "int g = 64; int& other = g; other = 5; " + call},
+  };
+  for (const auto& [file, code] : unknown) {
+    CAPTURE(file);
+    CAPTURE(code);
+    const Drafted draft = launch(file, code);
+    CHECK_FALSE(has(draft, "grid = [\"64\"]"));
+    CHECK_FALSE(has(draft, "= 64 "));
+  }
+}
+
+TEST_CASE("an argument of a function is not a constant of its name elsewhere") {
+  for (const char* other : {"struct Config { static constexpr int n = 256; };", "constexpr int n = 256;",
+                            "auto other() -> int { static constexpr int n = 256; return n; }"}) {
+    CAPTURE(other);
+    CHECK_FALSE(has(drafted(scale_kernel + other +
+                            "\nvoid run(float* p, float* q, int n) { scale<<<(n + 127) / 128, 128>>>(p, q, 1, n); }\n"),
+                    "256  # guess"));
+  }
+}
+
+TEST_CASE("a launch in a branch of #if is no default, and both branches are steps") {
+  const std::string source = scale_kernel +
+                             "void run(float* p, float* q, int n) {\n#ifdef SMALL\n"
+                             "  scale<<<(n + 63) / 64, 64>>>(p, q, 1, n);\n#else\n"
+                             "  scale<<<(n + 511) / 512, 512>>>(p, q, 1, n);\n#endif\n}\n";
+  CHECK(has(drafted(source), "[launch]  # guess: only where the condition on line 6 says so"));
+  CHECK_FALSE(has(drafted(source), "[dispatch]"));
+  CHECK(launched(source).spec.steps.size() == 2);
+}
+
+TEST_CASE("steps say what happens between them: other buffers, libraries, and launches of other forms") {
+  const auto steps = [](const std::string& code) {
+    return launched(scale_kernel +
+                    "#define AGAIN(k) k<<<1, 64>>>(p, q, 1, n)\nvoid run(float* p, float* q, int n) {\n" +
+                    "  scale<<<1, 64>>>(p, q, 1, n);\n" + code + "\n  scale<<<1, 64>>>(p, q, 1, n);\n}\n");
+  };
+  for (const char* code :
+       {"std::swap(p, q);", "p = q;", "n /= 2;", "cudaLaunchKernelEx(&config, scale, p, q, 1.0f, n);",
+        "cudaLaunchKernelExC(&config, (void*)scale, args);", "(n > 3 ? scale : scale2)<<<1, 64>>>(p, q, 1, n);",
+        "cublasSscal(handle, n, &alpha, p, 1);", "thrust::fill(thrust::device, p, p + n, 3.0f);",
+        "cub::DeviceReduce::Sum(d, bytes, p, q, n);", "AGAIN(scale);"}) {
+    CAPTURE(code);
+    std::string shown;
+    for (const char c : std::string(code))
+      if (c != ' ' && c != ';') shown += c;
+    CHECK(has(steps(code), "# guess: before it, line 8 has " + shown.substr(0, 57)));
+  }
+  CHECK_FALSE(
+      has(steps("float* t = p; cudaMalloc(&q, n); cublasCreate(&handle); thrust::raw_pointer_cast(p);"), "before it"));
+  const Drafted lambda = steps("auto go = [&](int k) { scale<<<1, 64>>>(q, p, 1, k); };\n  go(1);");
+  CHECK(has(lambda, "# guess: in a lambda (line 8), which runs where it is called"));
+  CHECK(has(lambda, "# guess: before it, line 9 has go(1), which no step does"));
+  CHECK(has(steps("n > 1 ? scale<<<1, 64>>>(p, q, 2, n) : scale<<<2, 64>>>(p, q, 2, n);"),
+            "# guess: only where the condition on line 8 says so"));
+  CHECK(has(steps("scale<<<1, 64>>>(p + n, q, 1, n);"), "; host code passes p+n, a part of what in_ is"));
+  const Drafted halved = steps("for (int i = 0; i < 5; ++i) { scale<<<n, 64>>>(p, q, 1, i); n /= 2; }");
+  CHECK(has(halved, "# guess: the first round of the loop on line 8, whose rounds differ (line 8)"));
+}
+
 TEST_CASE("a block that differs from the kernel's own value for it is a blank, and the value stays") {
   const std::string body =
       " __global__ void f(float* x, int n) {\n  __shared__ float s[T];\n"
