@@ -49,6 +49,23 @@ bool reads_stream(const Tokens& tokens, std::size_t i) {
   return is_input || is_condition || RE2::FullMatch(tokens[first - 1].text, "[;{}!]");
 }
 
+/// Where the arguments of a call open that lets the device work, of the runtime or a library; 0: i is none.
+std::size_t device_call(const Tokens& tokens, std::size_t i) {
+  static const RE2 calls(
+      "(?:cuda|hip|cu)\\w*Launch\\w*|(?:cu|hip|roc)(?:blas|fft|rand|sparse|solver|dnn|tensor|TENSOR)\\w+"),
+      settings("\\w*(?:Create|Destroy|Get|Plan|Stream|Descriptor|Mode|BufferSize|Attribute|HostFunc)\\w*"),
+      spaces("thrust|cub|hipcub|rocprim"), helpers("(?:raw|device)_pointer_cast|make_\\w+|device_ptr|get");
+  std::size_t name = i;
+  if (RE2::FullMatch(tokens[i].text, spaces))
+    while (is_at(tokens, name + 1, "::") && name + 2 < tokens.size()) name += 2;
+  std::size_t open = name + 1;
+  if (is_at(tokens, open, "<") && name > i) open = closing(tokens, open) + 1;
+  const std::string& text = tokens[name].text;
+  const bool is_call =
+      name > i ? !RE2::FullMatch(text, helpers) : RE2::FullMatch(text, calls) && !RE2::FullMatch(text, settings);
+  return is_call && is_at(tokens, open, "(") ? open : 0;
+}
+
 /// Where the body of a lambda opens that begins at i; the number of tokens: none does.
 std::size_t lambda_body(const Tokens& tokens, std::size_t i) {
   const bool indexes = i == 0 || (tokens[i - 1].is_word() && !tokens[i - 1].is("return")) ||
@@ -271,22 +288,6 @@ std::map<std::string, Tokens> HostCode::constants_at(const Launch& launch) const
   return found;
 }
 
-std::size_t HostCode::device_call(std::size_t i) const {
-  static const RE2 calls(
-      "(?:cuda|hip|cu)\\w*Launch\\w*|(?:cu|hip|roc)(?:blas|fft|rand|sparse|solver|dnn|tensor|TENSOR)\\w+"),
-      settings("\\w*(?:Create|Destroy|Get|Plan|Stream|Descriptor|Mode|BufferSize|Attribute|HostFunc)\\w*"),
-      spaces("thrust|cub|hipcub|rocprim"), helpers("(?:raw|device)_pointer_cast|make_\\w+|device_ptr|get");
-  std::size_t name = i;
-  if (RE2::FullMatch(tokens_[i].text, spaces))
-    while (is_at(tokens_, name + 1, "::") && name + 2 < tokens_.size()) name += 2;
-  std::size_t open = name + 1;
-  if (is_at(tokens_, open, "<") && name > i) open = closing(tokens_, open) + 1;
-  const std::string& text = tokens_[name].text;
-  const bool is_call =
-      name > i ? !RE2::FullMatch(text, helpers) : RE2::FullMatch(text, calls) && !RE2::FullMatch(text, settings);
-  return is_call && is_at(tokens_, open, "(") ? open : 0;
-}
-
 void HostCode::find_launching() {
   const auto launches = [](const Tokens& tokens, std::size_t i) {
     return tokens[i].is("<<") && is_at(tokens, i + 1, "<");
@@ -300,7 +301,7 @@ void HostCode::find_launching() {
     for (const auto* all : {&functions_, &lambdas_})
       for (const Function& each : *all)
         for (std::size_t i = each.begin; i < std::min(each.end, tokens_.size()); ++i)
-          if (launches(tokens_, i) || device_call(i) > 0 ||
+          if (launches(tokens_, i) || device_call(tokens_, i) > 0 ||
               (launching_.contains(tokens_[i].text) && is_at(tokens_, i + 1, "(")))
             launching_.insert(tokens_[each.name].text);
   }
@@ -428,7 +429,7 @@ std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* b
     std::vector<Tokens> templates;
     const bool is_launch = tokens_[i].is("<<") && tokens_[i + 1].is("<"),
                is_copy = RE2::FullMatch(tokens_[i].text, memory);
-    std::size_t open = device_call(i);
+    std::size_t open = device_call(tokens_, i);
     if (open == 0 && tokens_[i + 1].is("(") && (is_copy || launching_.contains(tokens_[i].text))) open = i + 1;
     if (!is_launch && open == 0) continue;
     std::size_t name = is_launch ? name_before(tokens_, i - 1, templates) : i;
@@ -449,8 +450,8 @@ std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* b
     if (each.declares) own.insert(each.name);
     if (own.contains(each.name) || !passed.contains(each.name)) continue;
     std::size_t begin = each.at;
-    while (begin > from && !RE2::FullMatch(tokens_[begin - 1].text, "[;{}]")) --begin;
-    const Tokens statement = part(tokens_, begin, statement_end(tokens_, each.at));
+    while (begin > from && !RE2::FullMatch(tokens_[begin - 1].text, "[;{}()]")) --begin;
+    const Tokens statement = expression_at(tokens_, begin);
     if (text_of(statement).find("Malloc") == std::string::npos) found.try_emplace(begin, statement);
   }
   std::vector<std::pair<std::size_t, Tokens>> work;

@@ -97,8 +97,6 @@ class HostCode {
   void find_constants(std::size_t begin, std::size_t end, const Places& classes);
   void add_formula(const std::string& name, Formula formula);
   void note_references(const std::string& name, const Tokens& arguments);
-  /// Whether the call of a runtime or a library there is work of the device.
-  std::size_t device_call(std::size_t i) const;
   void find_launches(const std::set<std::string>& kernels);
   void find_memory();
   std::optional<Launch> marked_launch(std::size_t at, const std::set<std::string>& kernels) const;
