@@ -35,7 +35,8 @@ using Clock = std::chrono::steady_clock;
 using RawLaunch = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                           void**);
 
-constexpr const char* source = "extern \"C\" __global__ void nothing(const float* x, float* y, int n) {}\n";
+constexpr const char* source =
+    "extern \"C\" __global__ void nothing(const float* x, float* y, int n, float* work) {}\n";
 
 /// A driver whose launch is one call that does nothing.
 [[gnu::noinline]] int no_launch(void* handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -61,11 +62,20 @@ class NoDriver final : public Runtime {
   }
   std::string describe(int) override { return ""; }
   std::optional<std::size_t> accessible_bytes(const void*, std::size_t) noexcept override { return std::nullopt; }
-  bool is_capturing(void*) noexcept override { return false; }
+  Queue queue_of(void* stream) noexcept override { return {1, stream, 0}; }
+  int zero(void*, std::size_t, void*) noexcept override { return 0; }
   void read(void*, const void*, std::size_t, void*) override {}
   void write(void*, const void*, std::size_t) override {}
   void snapshot(void*, const void*, std::size_t) override {}
+
+ private:
+  std::shared_ptr<void> allocate(std::size_t bytes, void*, bool) override {
+    return std::shared_ptr<std::byte[]>(new std::byte[bytes]);
+  }
 };
+
+/// What the caller passes: all arguments, all but scratch, or arrays.
+enum class Pass { all, without_scratch, arrays };
 
 class NoCompiler final : public Toolchain {
  public:
@@ -102,7 +112,8 @@ struct Bench {
         "[space.params]\nBLOCK = [64]\n[launch]\ngrid = [1]\nblock = [\"BLOCK\"]\n"
         "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [256]\n"
         "[[args]]\nname = \"y\"\ndtype = \"f32\"\nshape = [256]\nrole = \"out\"\n"
-        "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n",
+        "[[args]]\nname = \"n\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"N\"\n"
+        "[[args]]\nname = \"work\"\ndtype = \"f32\"\nshape = [256]\nrole = \"scratch\"\n",
         "nothing.toml", folder.path());
     if (backend_name == "none") {
       runtime = std::make_shared<NoDriver>();
@@ -136,8 +147,16 @@ struct Bench {
     kernel = std::make_unique<Kernel>(dispatch::make_kernel(std::move(parts), settings));
   }
   void launch_raw(int n) {
-    void* parameters[] = {&in, &out, &n};
+    void* parameters[] = {&in, &out, &n, &out};
     raw(handle, 1, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr);
+  }
+  void launch(Pass pass, int n) {
+    if (pass == Pass::all)
+      (*kernel)(nullptr, in, out, n, out);
+    else if (pass == Pass::without_scratch)
+      (*kernel)(nullptr, in, out, n);
+    else
+      (*kernel)(nullptr, Array(in, {256}), Array(out, {256}));
   }
   void wait() {
     float value = 0;
@@ -158,16 +177,16 @@ double batch_ns(int count, Launch launch) {
 }
 
 /// Alternating batches; few enough launches in each that the driver's queue never fills.
-void above_raw(benchmark::State& state, const std::string& backend, bool checked, int problems) {
+void above_raw(benchmark::State& state, const std::string& backend, bool checked, int problems, Pass pass = Pass::all) {
   constexpr int batch = 200;
   Bench bench(backend, checked);
-  for (int n = 1; n <= problems; ++n) (*bench.kernel)(nullptr, bench.in, bench.out, n);
+  for (int n = 1; n <= problems; ++n) bench.launch(pass, n);
   bench.wait();
   std::vector<double> raw, own;
   for (auto _ : state) {
     raw.push_back(batch_ns(batch, [&](int i) { bench.launch_raw(1 + i % problems); }));
     bench.wait();
-    own.push_back(batch_ns(batch, [&](int i) { (*bench.kernel)(nullptr, bench.in, bench.out, 1 + i % problems); }));
+    own.push_back(batch_ns(batch, [&](int i) { bench.launch(pass, 1 + i % problems); }));
     bench.wait();
     state.SetIterationTime(own.back() * 1e-9);
   }
@@ -211,13 +230,18 @@ bool has_device(const std::string& backend) {
 }
 
 void add(const std::string& backend) {
+  const auto add = [&](const std::string& name, bool checked, int problems, Pass pass) {
+    benchmark::RegisterBenchmark((backend + "/" + name).c_str(),
+                                 [=](benchmark::State& state) { above_raw(state, backend, checked, problems, pass); })
+        ->UseManualTime()
+        ->Iterations(backend == "none" ? 5000 : 2000);
+  };
   for (const bool checked : {false, true})
     for (const int problems : {1, 100})
-      benchmark::RegisterBenchmark(
-          (backend + (checked ? "/checked" : "/unchecked") + "/problems:" + std::to_string(problems)).c_str(),
-          [=](benchmark::State& state) { above_raw(state, backend, checked, problems); })
-          ->UseManualTime()
-          ->Iterations(backend == "none" ? 5000 : 2000);
+      add((checked ? "checked/problems:" : "unchecked/problems:") + std::to_string(problems), checked, problems,
+          Pass::all);
+  add("checked/without_scratch", true, 1, Pass::without_scratch);
+  add("checked/arrays", true, 1, Pass::arrays);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 host: a kernel of one thread with NumPy arrays, beside a function of the C library through ctypes and a NumPy function. The
       launch on the CPU takes most of the time; the difference between 2 and 42 arguments is what an argument costs.
-cuda: PyTorch tensors, beside Tensor.copy_, Tensor.add_ and, if it is installed, an autotuned Triton kernel. A call does
+cuda: PyTorch tensors, beside Tensor.copy_, Tensor.add_, torch.matmul and, if it is installed, an autotuned Triton kernel. A call does
 not wait for its kernel; every 100 calls the stream is waited for, outside the time, so that the queue is never full.
 
 Prints the median over repeats of the mean time of a call in us, and its ratio to the call of xtune.
@@ -108,6 +108,14 @@ def cuda_calls():
     yield "xtune, checked=False", lambda: unchecked(x, y, 2.0, n)
     yield "Tensor.copy_", lambda: y.copy_(x)
     yield "Tensor.add_(x, alpha=2)", lambda: y.add_(x, alpha=2)
+
+    gemm = xtune.load("gemm", backend="cuda")
+    a, b, c = (torch.ones(128, 128, device="cuda") for _ in range(3))
+    yield "xtune: c = gemm(a, b)", lambda: gemm(a, b)
+    yield "xtune: gemm(a, b, out=c)", lambda: gemm(a, b, out=c)
+    yield "xtune: gemm(a, b, c, m, n, k)", lambda: gemm(a, b, c, 128, 128, 128)
+    yield "torch.matmul(a, b)", lambda: torch.matmul(a, b)
+    yield "Tensor.new_empty(128, 128)", lambda: a.new_empty(128, 128)
 
     decorated = xtune.autotune(
         params={"BLOCK": [128, 256]},

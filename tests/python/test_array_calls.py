@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels as operators: the ones that come with xtune, called with their inputs only, and what a call may pass."""
+import unittest
+
+from support import HOST, N, arrays, np, saxpy, xtune
+
+RNG = np.random.default_rng(1)
+
+
+def normal(*shape, dtype=np.float32):
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def wide(array):
+    return array.astype(np.float64)
+
+
+def softmax(x):
+    powers = np.exp(wide(x) - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def attention(q, k, v):
+    scores = np.einsum("bshd,bthd->bhst", wide(q), wide(k)) / np.sqrt(q.shape[-1])
+    return np.einsum("bhst,bthd->bshd", softmax(scores), wide(v))
+
+
+def hadamard(n):
+    matrix = np.ones((1, 1))
+    while len(matrix) < n:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return matrix / np.sqrt(n)
+
+
+class Kernels(unittest.TestCase):
+    """Against NumPy; Hopper's kernels are executed by threads that imitate its instructions."""
+
+    def check(self, name, inputs, expected, tolerance=1e-4, **words):
+        got = xtune.load(name, backend="host")(*inputs, **words)
+        self.assertEqual(got.shape, expected.shape)
+        error = np.abs(wide(got) - expected).max() / np.abs(expected).max()
+        self.assertLess(error, tolerance, name)
+        return got
+
+    def test_products(self):
+        a, b, x = normal(33, 70), normal(70, 45), normal(70)
+        self.check("gemm", (a, b), wide(a) @ b)
+        self.check("gemv", (a, x), wide(a) @ x)
+        self.check("gemv", (a, x[:33]), x[:33] @ wide(a), LEFT=True)
+        a, b = normal(32, 48, dtype=np.float16), normal(48, 64, dtype=np.float16)
+        self.check("gemm_f16", (a, b), wide(a) @ b, 1e-2)
+
+    def test_the_flagship_product(self):
+        a, b = normal(33, 72, dtype=np.float16), normal(48, 72, dtype=np.float16)
+        d, bias = normal(33, 48, dtype=np.float16), normal(48)
+        product = wide(a) @ b.T
+        got = self.check("gemm_hopper", (a, b.T), product, 1e-2)
+        self.assertEqual(got.dtype, np.float16)
+        self.check("gemm_hopper", (a, b.T), 2 * product + 3 * d + bias, 1e-2, D=d, alpha=2, beta=3, bias=bias)
+
+    def test_rows(self):
+        x, gamma, beta = normal(20, 100), normal(100), normal(100)
+        centred = wide(x) - x.mean(axis=1, keepdims=True)
+        self.check("softmax", (x,), softmax(x))
+        self.check("layernorm", (x, gamma, beta), centred / np.sqrt(wide(x).var(axis=1) + 1e-5)[:, None] * gamma + beta)
+        self.check("rmsnorm", (x, gamma), x / np.sqrt((wide(x) ** 2).mean(axis=1) + 1e-5)[:, None] * gamma)
+        self.check("hadamard", (x[:, :64].copy(),), wide(x[:, :64]) @ hadamard(64))
+        self.check("transpose", (x,), wide(x.T), 1e-9)
+
+    def test_reductions(self):
+        cube, ones = normal(20, 100, 3), np.ones(10007, np.float32)
+        self.check("reduce_axis", (cube,), wide(cube).sum(axis=1))
+        self.check("reduction", (ones,), np.array([10007.0]), 1e-9)
+        keys = RNG.integers(0, 2**32, 5000, dtype=np.uint32)
+        counts = np.zeros(256, np.uint32)
+        self.assertIsNone(xtune.load("histogram", backend="host")(keys, counts))
+        self.assertEqual(counts.tolist(), np.bincount(keys >> 24, minlength=256).tolist())
+
+    def test_grids(self):
+        x, cube, inner = normal(33, 70), normal(13, 14, 15), slice(1, -1)
+        y = xtune.load("stencil_2d", backend="host")(x)
+        near = x[:-2, inner] + x[2:, inner] + x[inner, :-2] + x[inner, 2:]
+        np.testing.assert_allclose(y[inner, inner], 0.5 * x[inner, inner] + 0.11 * near, rtol=1e-4, atol=1e-5)
+        y = xtune.load("stencil_3d", backend="host")(cube)
+        near = cube[:-2, inner, inner] + cube[2:, inner, inner] + cube[inner, :-2, inner] + cube[inner, 2:, inner]
+        near = near + cube[inner, inner, :-2] + cube[inner, inner, 2:]
+        expected = 0.4 * cube[inner, inner, inner] + 0.07 * near
+        np.testing.assert_allclose(y[inner, inner, inner], expected, rtol=1e-4, atol=1e-5)
+        image, filters = normal(2, 3, 10, 11), normal(4, 3, 3, 3)
+        y = xtune.load("conv2d", backend="host")(image, filters, STRIDE=2, PADDING=0)
+        self.assertEqual(y.shape, (2, 4, 4, 5))
+        self.assertAlmostEqual(y[1, 2, 3, 4], (image[1, :, 6:9, 8:11] * filters[2]).sum(), places=3)
+
+    def test_bodies(self):
+        bodies = np.abs(normal(100, 4))
+        apart = wide(bodies[None, :, :3]) - bodies[:, None, :3]
+        weights = bodies[:, 3] / ((apart**2).sum(-1) + 0.01) ** 1.5
+        y = xtune.load("nbody", backend="host")(bodies)
+        np.testing.assert_allclose(y[:, :3], (apart * weights[..., None]).sum(1), rtol=1e-3, atol=1e-3)
+
+    def test_attention(self):
+        q, k, v = (normal(1, 96, 2, 64, dtype=np.float16) for _ in range(3))
+        self.check("attention_hopper", (q, k, v), attention(q, k, v), 1e-2)
+
+
+class Calls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.gemm = xtune.load("gemm", backend="host")
+        cls.a, cls.b = normal(20, 30), normal(30, 10)
+        cls.c = cls.a @ cls.b
+
+    def refused(self, *given, **named):
+        with self.assertRaises(xtune.InvalidArgumentError) as caught:
+            self.gemm(*given, **named)
+        return str(caught.exception)
+
+    def test_outputs(self):
+        np.testing.assert_allclose(self.gemm(self.a, self.b), self.c, rtol=1e-4, atol=1e-4)
+        out = np.empty((20, 10), np.float32)
+        self.assertIs(self.gemm(self.a, self.b, out=out), out)
+        self.assertIs(self.gemm(B=self.b, A=self.a, C=out), out)
+        np.testing.assert_allclose(out, self.c, rtol=1e-4, atol=1e-4)
+        out[:] = 0
+        self.assertIsNone(self.gemm(self.a, self.b, out, 20, 10, 30))  # all of the kernel's arguments
+        np.testing.assert_allclose(out, self.c, rtol=1e-4, atol=1e-4)
+
+    def test_arrays_in_place(self):
+        x, y = arrays()
+        self.assertIsNone(xtune.load(saxpy(), **HOST)(x, y))
+        np.testing.assert_array_equal(y, 2 * x + 1)
+        xtune.load(saxpy(), **HOST)(x, y, a=0)
+        np.testing.assert_array_equal(y, 2 * x + 1)
+        self.assertIn("'y' has 7 elements", self.message(lambda: xtune.load(saxpy(), **HOST)(x, y[:7])))
+        self.assertEqual(N, len(x))
+
+    @staticmethod
+    def message(call):
+        try:
+            call()
+        except xtune.Error as error:
+            return str(error)
+        return "accepted"
+
+    def test_what_does_not_fit_is_named(self):
+        a, b = self.a, self.b
+        self.assertIn("'B' has 9 elements in dimension 1, and K is 30: K = 30 by 'A'", self.refused(a, b[:9]))
+        self.assertIn("'B' is a buffer of f32 and was given an array of f64", self.refused(a, b.astype(float)))
+        self.assertIn("argument 'B' is missing", self.refused(a))
+        self.assertIn("'A' is a transposed view", self.refused(a.T, b))
+        self.assertIn("'A' is not contiguous", self.refused(normal(20, 60)[:, ::2], b))
+        self.assertIn("'A' has the shape (1, 20, 30), and the kernel takes 2 dimensions", self.refused(a[None], b))
+        self.assertIn("'C' has 3 elements", self.refused(a, b, out=np.empty((3, 3), np.float32)))
+        self.assertIn("did you mean 'K'", self.refused(a, b, KK=3))
+        self.assertIn("K = 3 by the call", self.refused(a, b, K=3))
+        self.assertIn("takes 6 arguments (A, B, C, m, n, k)", self.refused(a, b, a))
+        self.assertIn("got 'A' twice", self.refused(a, b, A=a))
+        read_only = np.empty((20, 10), np.float32)
+        read_only.flags.writeable = False
+        self.assertIn("'C' is written by the kernel", self.refused(a, b, out=read_only))
+        self.assertIn("and was given list", self.refused(a.tolist(), b))
+
+    def test_scratch_is_the_librarys_and_may_be_passed(self):
+        kernel = xtune.load("reduction", backend="host")
+        x, total = np.ones(1000, np.float32), np.empty(1, np.float32)
+        kernel(x, total, 1000)
+        self.assertEqual(total[0], 1000)
+        self.assertIn("or 6 with its own scratch", self.message(lambda: kernel(x, total, 1000, 1)))
+
+
+if __name__ == "__main__":
+    unittest.main()
