@@ -37,7 +37,10 @@ std::string complaint(const cli::Words& given) {
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? "" : cli::parse_error_text(app, words, error);
   } catch (const std::exception& error) {
-    return error.what();
+    if (const cli::Words unknown = app.remaining(true); !unknown.empty())
+      return cli::parse_error_text(app, words, CLI::ExtrasError(unknown));
+    // A word in capitals that stands for a spec is not a kernel's name.
+    return std::string_view(error.what()).starts_with("cannot read ") ? "" : error.what();
   }
   return "";
 }
