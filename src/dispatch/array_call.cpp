@@ -149,6 +149,17 @@ class ArrayPlan::Solver {
                        to_text(at->second)));
   }
 
+  void require_rank(std::size_t i) const {
+    const spec::ArgSpec& argument = *plan_.specs_[i];
+    const Array* const array = arrays_[i];
+    std::vector<std::string> extents;
+    for (const spec::Text& text : argument.shape) extents.push_back(text.text);
+    if (array->rank != extents.size())
+      fail(fmt::format("'{}' has the shape {}, and the kernel takes {} ({})", name(i), shape_text(*array),
+                       base::counted(extents.size(), "dimension"),
+                       base::printable(fmt::format("{}", fmt::join(extents, ", ")))));
+  }
+
   void take_properties(std::size_t i) {
     const spec::ArgSpec& argument = *plan_.specs_[i];
     const Array* const array = arrays_[i];
@@ -157,6 +168,7 @@ class ArrayPlan::Solver {
       if (!known_.contains(argument.when->text)) tell(argument.when->text, array != nullptr, i, "");
     if (!array && plan_.arguments_[i].is_required) fail(fmt::format("argument '{}' is missing", name(i)));
     if (!array) return;
+    require_rank(i);
     const std::string type = name_of_type(argument);
     if (!type.empty() && own_.contains(type)) {
       const auto known = known_.contains(type) ? known_.at(type) : own_.at(type);
@@ -214,7 +226,7 @@ class ArrayPlan::Solver {
       progress = false;
       for (std::size_t i = 0; i < arrays_.size(); ++i) {
         const std::vector<spec::Text>& shape = plan_.specs_[i]->shape;
-        if (!arrays_[i] || arrays_[i]->rank != shape.size()) continue;  // refused by check()
+        if (!arrays_[i]) continue;
         for (std::size_t d = 0; d < shape.size(); ++d)
           if (const auto found = solution(shape[d], extent(i, d))) {
             tell(found->first, found->second, i, "");
@@ -235,7 +247,7 @@ class ArrayPlan::Solver {
         evaluate(text, 1, unknown);
         if (unknown.empty()) continue;
         const auto told = [&] { return fmt::format("{}", fmt::join(unknown, " and ")); };
-        if (arrays_[i] && arrays_[i]->rank == plan_.specs_[i]->shape.size())
+        if (arrays_[i])
           fail(fmt::format("the shapes do not tell {}: '{}' has {} = {}: pass {}=...", told(), name(i),
                            base::printable(text.text), extent(i, d), *unknown.begin()));
         if (plan_.arguments_[i].is_output && !arrays_[i] && is_size(own_, text.text))
@@ -265,13 +277,7 @@ class ArrayPlan::Solver {
                        to_string(array->dtype)));
     if (own.is_written && !array->is_writable)
       fail(fmt::format("'{}' is written by the kernel and was given a read-only array", own.name));
-    std::vector<std::string> extents;
-    for (const spec::Text& text : argument.shape) extents.push_back(text.text);
-    if (array->rank != extents.size())
-      fail(fmt::format("'{}' has the shape {}, and the kernel takes {} ({})", own.name, shape_text(*array),
-                       base::counted(extents.size(), "dimension"),
-                       base::printable(fmt::format("{}", fmt::join(extents, ", ")))));
-    for (std::size_t d = 0; d < extents.size(); ++d) {
+    for (std::size_t d = 0; d < argument.shape.size(); ++d) {
       std::set<std::string> unknown;
       const auto expected = evaluate(argument.shape[d], 0, unknown);
       if (!expected || *expected == extent(i, d)) continue;
@@ -282,7 +288,7 @@ class ArrayPlan::Solver {
           because += fmt::format("{}{} = {} by {}", because.empty() ? ": " : ", ", each, to_text(known_.at(each)),
                                  teller->second);
       fail(fmt::format("'{}' has {} elements in dimension {}, and {} is {}{}", own.name, extent(i, d), d + 1,
-                       base::printable(extents[d]), *expected, because));
+                       base::printable(argument.shape[d].text), *expected, because));
     }
   }
 

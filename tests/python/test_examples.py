@@ -41,8 +41,9 @@ class Examples(unittest.TestCase):
             for page in ("README.md", "docs/python.md")
         }
         self.run_program("-c", "\n".join(blocks["docs/python.md"]))
-        # The README shows the same, and another line of the result.
-        (block,) = blocks["README.md"]
+        # The README shows the same, and another line of the result; and how a kernel is called.
+        block, call = blocks["README.md"]
+        self.run_program("-c", "import numpy as np\nimport xtune\n" + call + "assert (c == 256).all()")
         self.assertEqual(block.splitlines()[:-1], blocks["docs/python.md"][0].splitlines()[:-1])
 
     def test_a_script_for_kernel_tuner(self):
