@@ -193,6 +193,8 @@ class Kernel {
 
   /// What calls with arrays may pass. Throws Error(unsupported) for a kernel whose structs the caller fills.
   const std::vector<CallArgument>& call_arguments() const;
+  /// The names of [problem], which calls with arrays may set.
+  std::vector<std::string> problem_names() const;
   /// For language bindings: solves a call. arrays: for each of call_arguments(), null where it is not passed. words:
   /// names of the problem that the call sets. The answer lives as long as the kernel and is found again without locks.
   const ArrayCall& solve(std::span<const Array* const> arrays, const Bindings& words = {}) const;

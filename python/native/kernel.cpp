@@ -456,6 +456,38 @@ py::object argument_of(const KernelArgument& argument) {
                                         "shape"_a = argument.shape, "size"_a = argument.size);
 }
 
+/// [(type, shape)] of the outputs of a call that is not made. arrays: name -> (type, shape, strides in elements).
+py::list outputs_of(const Kernel& kernel, const py::dict& arrays, const py::dict& named) {
+  const std::vector<CallArgument>& arguments = kernel.call_arguments();
+  std::vector<Array> described(arguments.size());
+  std::vector<const Array*> placed(arguments.size());
+  Bindings words;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const py::str name(arguments[i].name);
+    if (!arrays.contains(name)) continue;
+    const py::tuple given = arrays[name];
+    Array& array = described[i];
+    const auto shape = given[1].cast<std::vector<std::int64_t>>(), strides = given[2].cast<std::vector<std::int64_t>>();
+    array.dtype = dtype_from_string(given[0].cast<std::string>()).value();
+    if (shape.size() > Array::max_rank)
+      throw wrong(kernel.name() + ": '" + arguments[i].name + "' has over 8 dimensions");
+    array.rank = shape.size();
+    std::copy(shape.begin(), shape.end(), array.shape.begin());
+    std::copy(strides.begin(), strides.end(), array.strides.begin());
+    placed[i] = &array;
+  }
+  for (const auto& [key, value] : named) {
+    const std::string name = text_of(key);
+    const auto is_scalar = [&](const CallArgument& each) { return each.name == name; };
+    if (std::none_of(arguments.begin(), arguments.end(), is_scalar))
+      words.insert_or_assign(name, converted<Value>(value, name, "a number, a bool or a text"));
+  }
+  py::list outputs;
+  for (const ArrayOutput& output : Kernel::outputs(kernel.solve(placed, words)))
+    outputs.append(py::make_tuple(to_string(output.dtype), output.shape));
+  return outputs;
+}
+
 template <class Function, class... Extra>
 void add_method(py::object& type, const char* name, Function function, const Extra&... extra) {
   type.attr(name) = py::cpp_function(function, py::name(name), py::is_method(type), extra...);
@@ -522,6 +554,16 @@ void add_methods(py::object& type) {
         kernel.wait();
       },
       "Waits until no tuning in the background remains.");
+  add_method(type, "_call_arguments", [](const py::object& self) {
+    py::list list;  // name, whether it is an array, an output, required
+    for (const CallArgument& each : callee_of(self).kernel.call_arguments())
+      list.append(py::make_tuple(each.name, each.is_array, each.is_output, each.is_required));
+    return list;
+  });
+  add_method(type, "_problem_names", [](const py::object& self) { return callee_of(self).kernel.problem_names(); });
+  add_method(type, "_outputs", [](const py::object& self, const py::dict& arrays, const py::dict& named) {
+    return outputs_of(callee_of(self).kernel, arrays, named);
+  });
   add_method(type, "_set_constant",
              [](const py::object& self, const std::string& name, DType dtype, const py::object& buffer) {
                const Data data = Data::bytes(dtype, Bytes(buffer).span());

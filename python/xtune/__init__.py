@@ -73,6 +73,7 @@ from xtune.tunable import Constant, In, InOut, Out, Scalar, Scratch, Table, Tens
 
 if TYPE_CHECKING:
     from xtune import compat as compat
+    from xtune import torch as torch
 
 __version__ = _native.version()
 
@@ -126,11 +127,11 @@ __all__ = [
 
 
 def __getattr__(name):
-    """xtune.compat, which is imported when it is first used."""
-    if name == "compat":
-        return importlib.import_module("xtune.compat")
+    """xtune.compat and xtune.torch, which are imported when they are first used."""
+    if name in ("compat", "torch"):
+        return importlib.import_module(f"xtune.{name}")
     raise AttributeError(f"module 'xtune' has no attribute '{name}'")
 
 
 def __dir__():
-    return [*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__", "compat"]
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__", "compat", "torch"]

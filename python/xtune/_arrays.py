@@ -50,7 +50,7 @@ CTYPES = {
 }
 
 
-_TORCH = {
+TORCH_NAMES = {
     **{name: numpy.dtype(type_).name for name, type_ in _NUMPY.items()},
     **{"bool": "bool", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"},
 }
@@ -60,7 +60,7 @@ def empty_like(like: Any, shape: Tuple[int, ...], dtype: str) -> Any:
     """An array of this shape and type, of the library and on the device of `like`."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
-        return like.new_empty(shape, dtype=getattr(torch, _TORCH[dtype]))
+        return like.new_empty(shape, dtype=getattr(torch, TORCH_NAMES[dtype]))
     numpy_type = _NUMPY.get(dtype, _NARROW.get(dtype))
     if isinstance(like, numpy.ndarray):
         return numpy.empty(shape, like.dtype if _NAMES.get(like.dtype.name) == dtype else numpy_type)

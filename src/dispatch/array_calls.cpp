@@ -111,6 +111,8 @@ std::optional<Kernel> KernelState::with_types(const Bindings& types) {
 
 const std::vector<CallArgument>& Kernel::call_arguments() const { return state_->array_calls().plan.arguments(); }
 
+std::vector<std::string> Kernel::problem_names() const { return state_->problem_names(); }
+
 const std::vector<ArrayOutput>& Kernel::outputs(const ArrayCall& call) noexcept { return call.solved.outputs; }
 
 const ArrayCall& Kernel::solve(std::span<const Array* const> arrays, const Bindings& words) const {

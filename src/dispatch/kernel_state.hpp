@@ -98,6 +98,11 @@ class KernelState {
   static void destroy(KernelState* state);
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
   const std::string& backend() const noexcept { return settings_.backend; }
+  std::vector<std::string> problem_names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : parts_.spec.cases.front()) names.push_back(name);
+    return names;
+  }
   /// Sizes of a fixed problem that no scalar of a call gives.
   Bindings without_sizes() const;
 

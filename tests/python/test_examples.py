@@ -46,6 +46,19 @@ class Examples(unittest.TestCase):
         self.run_program("-c", "import numpy as np\nimport xtune\n" + call + "assert (c == 256).all()")
         self.assertEqual(block.splitlines()[:-1], blocks["docs/python.md"][0].splitlines()[:-1])
 
+    def test_the_page_of_calls(self):
+        """Python's block runs; the others are lines of examples, which other tests run."""
+        page = (ROOT / "docs/calls.md").read_text()
+        blocks = re.findall(r"^```([a-z+]+)\n(.*?)^```", page, re.M | re.S)
+        sources = {"c++": "calls/calls.cpp"}
+        for language, block in blocks:
+            with self.subTest(language):
+                if language == "python":
+                    self.run_program("-c", block + "assert (c == 64).all()")
+                    continue
+                example = (ROOT / "examples" / sources[language]).read_text()
+                self.assertIn(block, example)
+
     def test_a_script_for_kernel_tuner(self):
         """The page's kernel, and its script with the import changed."""
         page = (ROOT / "docs/from-kernel-tuner.md").read_text()
