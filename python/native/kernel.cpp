@@ -72,7 +72,7 @@ struct Callee {
     }
   }
   bool takes(std::size_t count) const { return count == given.size() || count == arguments.size(); }
-  /// The number of an argument of a call with so many.
+  /// The number of an argument of a call with `count` of them.
   std::size_t number(std::size_t at, std::size_t count) const { return count == arguments.size() ? at : given[at]; }
   ArrayCallee& array_callee() {
     if (!arrays) arrays = std::make_unique<ArrayCallee>(kernel);

@@ -46,7 +46,7 @@ class Workspaces {
   };
   Block grown(const Queue& queue, void* stream, std::size_t bytes);
 
-  const std::uint64_t id_;  ///< of this object alone, in the process
+  const std::uint64_t id_;  ///< of this object only, in the process
   const Allocate allocate_;
   std::mutex mutex_;
   std::map<Queue, Block> blocks_;

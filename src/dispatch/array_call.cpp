@@ -18,7 +18,7 @@
 namespace xtune::dispatch {
 namespace {
 
-/// The name that alone decides on the type: "{TYPE}"; empty: none.
+/// The only name that decides on the type: "{TYPE}"; empty: none.
 std::string name_of_type(const spec::ArgSpec& argument) {
   if (!argument.dtype_text) return {};
   const std::string& text = argument.dtype_text->text;
@@ -251,7 +251,7 @@ class ArrayPlan::Solver {
           fail(fmt::format("the shapes do not tell {}: '{}' has {} = {}: pass {}=...", told(), name(i),
                            base::printable(text.text), extent(i, d), *unknown.begin()));
         if (plan_.arguments_[i].is_output && !arrays_[i] && is_size(own_, text.text))
-          fail(fmt::format("no array tells {}, an extent of the output '{}': pass {}=...", told(), name(i),
+          fail(fmt::format("no array has {}, an extent of the output '{}': pass {}=...", told(), name(i),
                            *unknown.begin()));
       }
   }

@@ -313,7 +313,7 @@ void read_buffer(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
   forbid(reader, item, {"symbol"}, "the buffer '" + arg.name + "'");
   read_shape(reader, item, arg);
   if (const TomlNode* role = item.find("role")) arg.role = reader.word(*role, "role", role_words);
-  if (!is_input(arg.role)) forbid(reader, item, {"when", "transposed"}, "'" + arg.name + "', which is no input,");
+  if (!is_input(arg.role)) forbid(reader, item, {"when", "transposed"}, "'" + arg.name + "', which is not an input,");
   read_conditions(reader, item, arg);
   const TomlNode* const zero = item.find("zero");
   if (const TomlNode* sum = item.find("sum_of")) {

@@ -176,8 +176,8 @@ struct ArgSpec {
   // Of calls with arrays:
   std::optional<Text> when{};  ///< inputs: an expression over the problem; where false, no caller passes it
   std::string transposed{};    ///< inputs: the problem's boolean that says that both dimensions are exchanged
-  /// Scalars: what a call takes that does not pass it; unset: value. Outputs whose type a name of the problem alone
-  /// decides: that name, over the problem, where no array says it.
+  /// Scalars: what a call takes that does not pass it; unset: value. Outputs whose type is only a name of the problem:
+  /// that name, over the problem, where no array says it.
   std::optional<Text> call_value{};
 
   std::size_t bytes_by_value() const noexcept { return kind == ArgKind::scalar ? size_of(dtype) : value_bytes; }
