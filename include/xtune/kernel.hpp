@@ -190,6 +190,10 @@ class Kernel {
   /// gemm.call(stream, {{"A", a}, {"B", b}, {"C", c}, {"bias", bias}}). Throws the errors of a call, and
   /// Error(invalid_argument) with the names of arguments that contradict each other or are missing.
   void call(Stream stream, std::initializer_list<Named> passed) const;
+  /// The same for arguments that are known only at run time.
+  void call(Stream stream, std::span<const Named> passed) const;
+  /// Prepares such a call, but launches nothing: the arrays need a type and a shape only.
+  void prepare_call(std::span<const Named> passed) const;
 
   /// What calls with arrays may pass. Throws Error(unsupported) for a kernel whose structs the caller fills.
   const std::vector<CallArgument>& call_arguments() const;

@@ -109,6 +109,48 @@ std::optional<Kernel> KernelState::with_types(const Bindings& types) {
 
 }  // namespace detail
 
+namespace {
+
+/// Named arguments, each in its place among Kernel::call_arguments().
+struct Placed {
+  std::vector<const Array*> arrays;
+  std::vector<const void*> scalars;
+  std::vector<std::vector<std::byte>> bytes;  ///< of the scalars
+  Bindings words;
+
+  Placed(const Kernel& kernel, std::span<const Named> passed) {
+    const std::vector<CallArgument>& arguments = kernel.call_arguments();
+    arrays.resize(arguments.size());
+    scalars.resize(arguments.size());
+    bytes.resize(arguments.size());
+    for (const Named& each : passed) {
+      const auto found = std::find_if(arguments.begin(), arguments.end(),
+                                      [&](const CallArgument& argument) { return argument.name == each.name; });
+      const auto at = static_cast<std::size_t>(found - arguments.begin());
+      if (const auto* array = std::get_if<Array>(&each.value)) {
+        if (found == arguments.end() || !found->is_array)
+          throw Error(ErrorKind::invalid_argument, fmt::format("{} takes no array '{}'", kernel.name(), each.name));
+        arrays[at] = array;
+        continue;
+      }
+      const Value& value = std::get<Value>(each.value);
+      if (found == arguments.end()) {
+        words.insert_or_assign(std::string(each.name), value);
+        continue;
+      }
+      auto encoded = found->is_array ? std::nullopt : resolve::encode_scalar(found->dtype, value);
+      if (!encoded)
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("{}: '{}' is {} of {} and was given {}", kernel.name(), each.name,
+                                found->is_array ? "an array" : "a scalar", to_string(found->dtype), to_text(value)));
+      bytes[at] = *std::move(encoded);
+      scalars[at] = bytes[at].data();
+    }
+  }
+};
+
+}  // namespace
+
 const std::vector<CallArgument>& Kernel::call_arguments() const { return state_->array_calls().plan.arguments(); }
 
 std::vector<std::string> Kernel::problem_names() const { return state_->problem_names(); }
@@ -189,35 +231,21 @@ void Kernel::call_in_order(Stream stream, std::span<const Array* const> arrays) 
 }
 
 void Kernel::call(Stream stream, std::initializer_list<Named> passed) const {
-  const std::vector<CallArgument>& arguments = call_arguments();
-  std::vector<const Array*> arrays(arguments.size());
-  std::vector<const void*> scalars(arguments.size());
-  std::vector<std::vector<std::byte>> bytes(arguments.size());
-  Bindings words;
-  for (const Named& each : passed) {
-    const auto found = std::find_if(arguments.begin(), arguments.end(),
-                                    [&](const CallArgument& argument) { return argument.name == each.name; });
-    const auto at = static_cast<std::size_t>(found - arguments.begin());
-    if (const auto* array = std::get_if<Array>(&each.value)) {
-      if (found == arguments.end() || !found->is_array)
-        throw Error(ErrorKind::invalid_argument, fmt::format("{} takes no array '{}'", name(), each.name));
-      arrays[at] = array;
-      continue;
-    }
-    const Value& value = std::get<Value>(each.value);
-    if (found == arguments.end()) {
-      words.insert_or_assign(std::string(each.name), value);
-      continue;
-    }
-    auto encoded = found->is_array ? std::nullopt : resolve::encode_scalar(found->dtype, value);
-    if (!encoded)
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{}: '{}' is {} of {} and was given {}", name(), each.name,
-                              found->is_array ? "an array" : "a scalar", to_string(found->dtype), to_text(value)));
-    bytes[at] = *std::move(encoded);
-    scalars[at] = bytes[at].data();
-  }
-  launch(stream, solve(arrays, words), arrays, scalars);
+  call(stream, std::span(passed.begin(), passed.size()));
+}
+
+void Kernel::call(Stream stream, std::span<const Named> passed) const {
+  const Placed placed(*this, passed);
+  launch(stream, solve(placed.arrays, placed.words), placed.arrays, placed.scalars);
+}
+
+void Kernel::prepare_call(std::span<const Named> passed) const {
+  const Placed placed(*this, passed);
+  const ArrayCall& solved = solve(placed.arrays, placed.words);
+  if (solved.typed)
+    solved.typed->prepare();
+  else
+    state_->prepare(*solved.binding, {});
 }
 
 }  // namespace xtune
