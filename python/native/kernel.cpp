@@ -282,37 +282,53 @@ py::object make_output(const py::handle& like, const ArrayOutput& output) {
   return function(like, shape, to_string(output.dtype));
 }
 
-PreparedArrayCall prepare_array_call(Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
+/// The objects of a call with arrays, each in its place.
+struct PlacedObjects {
+  std::vector<PyObject*> objects;
+  Bindings words;
+  py::object stream;
+};
+
+/// given: `count` objects, then one for each keyword.
+PlacedObjects place_objects(Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
   ArrayCallee& own = callee.array_callee();
-  const std::size_t all = own.arguments.size();
   const std::string& name = callee.kernel.name();
   if (count > own.in_order.size()) callee.kernel.launch(nullptr, std::vector<const void*>(count));  // throws
-  std::vector<PyObject*> objects(all);
-  for (std::size_t i = 0; i < count; ++i) objects[own.in_order[i]] = given[i];
-  Bindings words;
-  py::object out, stream;
+  PlacedObjects placed;
+  placed.objects.resize(own.arguments.size());
+  for (std::size_t i = 0; i < count; ++i) placed.objects[own.in_order[i]] = given[i];
+  py::object out;
   for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); ++i) {
     const std::string keyword = escaped(py::handle(PyTuple_GET_ITEM(keywords, i)));
     const auto value = py::reinterpret_borrow<py::object>(given[count + static_cast<std::size_t>(i)]);
     const auto found = std::find_if(own.arguments.begin(), own.arguments.end(),
                                     [&](const CallArgument& each) { return each.name == keyword; });
     if (found != own.arguments.end()) {
-      PyObject*& object = objects[static_cast<std::size_t>(found - own.arguments.begin())];
+      PyObject*& object = placed.objects[static_cast<std::size_t>(found - own.arguments.begin())];
       if (object) throw wrong(name + "() got '" + keyword + "' twice");
       object = value.is_none() ? nullptr : value.ptr();
     } else if (keyword == "out") {
       out = value;
     } else if (keyword == "stream") {
-      stream = value;
+      placed.stream = value;
     } else {
-      words.insert_or_assign(keyword, converted<Value>(value, keyword, "a number, a bool or a text"));
+      placed.words.insert_or_assign(keyword, converted<Value>(value, keyword, "a number, a bool or a text"));
     }
   }
   for (std::size_t i = 0; i < own.outputs.size(); ++i)
     if (PyObject* const passed = passed_output(out, i, own.outputs.size())) {
-      if (objects[own.outputs[i]]) throw wrong(name + "() got '" + own.arguments[own.outputs[i]].name + "' twice");
-      objects[own.outputs[i]] = passed;
+      PyObject*& object = placed.objects[own.outputs[i]];
+      if (object) throw wrong(name + "() got '" + own.arguments[own.outputs[i]].name + "' twice");
+      object = passed;
     }
+  return placed;
+}
+
+PreparedArrayCall prepare_array_call(Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
+  ArrayCallee& own = callee.array_callee();
+  const std::size_t all = own.arguments.size();
+  const std::string& name = callee.kernel.name();
+  const auto [objects, words, stream] = place_objects(callee, given, count, keywords);
   PreparedArrayCall call;
   call.arrays.resize(all);
   call.placed.resize(all);
@@ -554,16 +570,6 @@ void add_methods(py::object& type) {
         kernel.wait();
       },
       "Waits until no tuning in the background remains.");
-  add_method(type, "_call_arguments", [](const py::object& self) {
-    py::list list;  // name, whether it is an array, an output, required
-    for (const CallArgument& each : callee_of(self).kernel.call_arguments())
-      list.append(py::make_tuple(each.name, each.is_array, each.is_output, each.is_required));
-    return list;
-  });
-  add_method(type, "_problem_names", [](const py::object& self) { return callee_of(self).kernel.problem_names(); });
-  add_method(type, "_outputs", [](const py::object& self, const py::dict& arrays, const py::dict& named) {
-    return outputs_of(callee_of(self).kernel, arrays, named);
-  });
   add_method(type, "_set_constant",
              [](const py::object& self, const std::string& name, DType dtype, const py::object& buffer) {
                const Data data = Data::bytes(dtype, Bytes(buffer).span());
@@ -576,6 +582,20 @@ void add_methods(py::object& type) {
                 double min_sample_ms, double max_seconds) {
                return benchmarked(self, args, named, {samples, min_sample_ms, max_seconds, cold});
              });
+}
+
+/// For xtune.torch.
+void add_descriptions(py::object& type) {
+  add_method(type, "_call_arguments", [](const py::object& self) {
+    py::list list;  // name, whether it is an array, an output, required
+    for (const CallArgument& each : callee_of(self).kernel.call_arguments())
+      list.append(py::make_tuple(each.name, each.is_array, each.is_output, each.is_required));
+    return list;
+  });
+  add_method(type, "_problem_names", [](const py::object& self) { return callee_of(self).kernel.problem_names(); });
+  add_method(type, "_outputs", [](const py::object& self, const py::dict& arrays, const py::dict& named) {
+    return outputs_of(callee_of(self).kernel, arrays, named);
+  });
 }
 
 void add_properties(py::object& type) {
@@ -642,6 +662,7 @@ void define_kernel(py::module_& module) {
   kernel_type->tp_new = nullptr;  // made only by make_kernel
   auto type = py::reinterpret_borrow<py::object>(made);
   add_methods(type);
+  add_descriptions(type);
   add_properties(type);
   module.attr("Kernel") = type;
   register_ending([] {

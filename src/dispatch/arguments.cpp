@@ -159,9 +159,9 @@ void ArgumentPlan::add_passed(const std::vector<const spec::ArgSpec*>& taken) {
     if (argument.role == spec::ArgRole::scratch) {
       const auto is_scratch = [](const spec::ArgSpec& each) { return each.role == spec::ArgRole::scratch; };
       const auto before = std::count_if(spec_.args.data(), &argument, is_scratch);
-      scratch_.push_back({passed_.size(), static_cast<std::size_t>(before), argument.fill == Fill::zero});
+      omissible_.scratch.push_back({passed_.size(), static_cast<std::size_t>(before), argument.fill == Fill::zero});
     } else {
-      given_.push_back(static_cast<std::uint16_t>(passed_.size()));
+      omissible_.others.push_back(static_cast<std::uint16_t>(passed_.size()));
     }
     passed_.push_back(&argument);
   }
@@ -312,25 +312,28 @@ Bindings ArgumentPlan::problem(const detail::Binding& binding, const void* const
 }
 
 std::string ArgumentPlan::place(std::size_t index) const {
-  const auto found = std::lower_bound(given_.begin(), given_.end(), index);
-  if (found == given_.end() || *found != index)
+  const auto found = std::lower_bound(omissible_.others.begin(), omissible_.others.end(), index);
+  if (found == omissible_.others.end() || *found != index)
     return fmt::format("{}: scratch '{}'", spec_.kernel.name, passed_[index]->name);
-  return fmt::format("{}: argument {}, '{}'", spec_.kernel.name, found - given_.begin() + 1, passed_[index]->name);
+  return fmt::format("{}: argument {}, '{}'", spec_.kernel.name, found - omissible_.others.begin() + 1,
+                     passed_[index]->name);
 }
 
 void ArgumentPlan::check_count(std::size_t count) const {
-  if (count == given_.size() || count == passed_.size()) return;
+  if (count == omissible_.others.size() || count == passed_.size()) return;
   std::string names;
-  for (const std::size_t each : given_) names += (names.empty() ? "" : ", ") + passed_[each]->name;
-  const std::string more = scratch_.empty() ? "" : fmt::format(", or {} with its own scratch", passed_.size());
-  throw Error(ErrorKind::invalid_argument, fmt::format("{} takes {} ({}){} and was given {}", spec_.kernel.name,
-                                                       base::counted(given_.size(), "argument"), names, more, count));
+  for (const std::size_t each : omissible_.others) names += (names.empty() ? "" : ", ") + passed_[each]->name;
+  const std::string more =
+      omissible_.scratch.empty() ? "" : fmt::format(", or {} with its own scratch", passed_.size());
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("{} takes {} ({}){} and was given {}", spec_.kernel.name,
+                          base::counted(omissible_.others.size(), "argument"), names, more, count));
 }
 
 void ArgumentPlan::check_types(const detail::Signature& signature) const {
   check_count(signature.count);
   for (std::size_t at = 0; at < signature.count; ++at) {
-    const std::size_t i = signature.count == passed_.size() ? at : given_[at];
+    const std::size_t i = signature.count == passed_.size() ? at : omissible_.others[at];
     const spec::ArgSpec& takes = *passed_[i];
     const ArgumentType& got = signature.types[at];
     const auto fail = [&](const std::string& why) { throw Error(ErrorKind::invalid_argument, place(i) + ", " + why); };

@@ -77,6 +77,12 @@ struct ScratchArgument {
   bool zeroed = false;     ///< holds zeros before each call
 };
 
+/// Which of the passed arguments a call may leave to the library.
+struct Omissible {
+  std::vector<ScratchArgument> scratch;
+  std::vector<std::uint16_t> others;  ///< the numbers of those that it may not
+};
+
 /// Immutable, shared by all threads. spec must outlive it.
 class ArgumentPlan {
  public:
@@ -84,9 +90,7 @@ class ArgumentPlan {
   explicit ArgumentPlan(const spec::Spec& spec);
 
   std::size_t passed_count() const noexcept { return passed_.size(); }
-  const std::vector<ScratchArgument>& scratch() const noexcept { return scratch_; }
-  /// The numbers of the passed arguments that are not scratch.
-  const std::vector<std::uint16_t>& given() const noexcept { return given_; }
+  const Omissible& omissible() const noexcept { return omissible_; }
   /// For each argument of the spec that is not a constant.
   const std::vector<Route>& routes() const noexcept { return routes_; }
   /// For each tensor map that a kernel takes, in the spec's order: the number of its buffer among the passed arguments.
@@ -111,7 +115,7 @@ class ArgumentPlan {
   Bindings problem(const detail::Binding& binding, const void* const* values) const;
 
   /// Throws Error(invalid_argument) with the argument, and what was expected and found. A call has either all passed
-  /// arguments, or given().
+  /// arguments, or omissible().others.
   void check_count(std::size_t count) const;
   void check_types(const detail::Signature& signature) const;
   /// Scalars that give the same size must agree, with each other and with the fixed size.
@@ -138,8 +142,7 @@ class ArgumentPlan {
 
   const spec::Spec& spec_;
   std::vector<const spec::ArgSpec*> passed_, maps_;
-  std::vector<ScratchArgument> scratch_;
-  std::vector<std::uint16_t> given_;
+  Omissible omissible_;
   std::vector<Route> routes_;
   std::vector<std::size_t> mapped_;
   std::vector<std::size_t> filled_;

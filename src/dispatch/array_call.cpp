@@ -61,18 +61,18 @@ Layout layout_of(const Array& array) noexcept {
 }
 
 ArrayPlan::ArrayPlan(const spec::Spec& spec, const ArgumentPlan& plan) : spec_(spec), plan_(plan) {
-  for (const std::size_t at : plan.given()) {
+  for (const std::size_t at : plan.omissible().others) {
     const spec::ArgSpec& argument = plan.passed(at);
     call_numbers_.push_back(arguments_.size());
     if (argument.kind != spec::ArgKind::buffer && argument.kind != spec::ArgKind::scalar)
-      throw Error(
-          ErrorKind::unsupported,
-          fmt::format("{}: '{}' is a {} that the caller fills, so sizes do not follow from arrays: pass all {} "
-                      "arguments in the kernel's order",
-                      spec.kernel.name, argument.name, spec::kind_words.of(argument.kind), plan.given().size()));
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("{}: '{}' is a {} that the caller fills, so sizes do not follow from arrays: pass all {} "
+                              "arguments in the kernel's order",
+                              spec.kernel.name, argument.name, spec::kind_words.of(argument.kind),
+                              plan.omissible().others.size()));
     const bool is_array = argument.kind == spec::ArgKind::buffer;
     if (!is_array && is_size(spec.cases.front(), argument.value->text)) {
-      call_numbers_.back() = plan.given().size();
+      call_numbers_.back() = plan.omissible().others.size();
       continue;
     }
     CallArgument& own = arguments_.emplace_back();
@@ -84,6 +84,12 @@ ArrayPlan::ArrayPlan(const spec::Spec& spec, const ArgumentPlan& plan) : spec_(s
     own.is_required = is_array && argument.role != spec::ArgRole::out && !argument.when;
     specs_.push_back(&argument);
   }
+}
+
+std::vector<std::string> ArrayPlan::problem_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : spec_.cases.front()) names.push_back(name);
+  return names;
 }
 
 /// The problem of one call as far as it is known.
@@ -315,7 +321,7 @@ class ArrayPlan::Solver {
     for (std::size_t i = 0; i < plan_.call_numbers_.size(); ++i) {
       ArgumentSource& source = solved.sources.emplace_back();
       source.call_argument = plan_.call_numbers_[i];
-      const spec::ArgSpec& argument = plan_.plan_.passed(plan_.plan_.given()[i]);
+      const spec::ArgSpec& argument = plan_.plan_.passed(plan_.plan_.omissible().others[i]);
       if (argument.kind == spec::ArgKind::scalar)
         source.value = value_of(argument);
       else

@@ -14,7 +14,7 @@
 
 namespace xtune::dispatch {
 
-/// Where a kernel's argument comes from, in the order of ArgumentPlan::given.
+/// Where a kernel's argument comes from, in the order of Omissible::others.
 struct ArgumentSource {
   std::size_t call_argument = 0;   ///< among ArrayPlan::arguments; beyond them: never the caller's
   std::vector<std::byte> value{};  ///< of a scalar that the call does not pass
@@ -36,6 +36,7 @@ class ArrayPlan {
   ArrayPlan(const spec::Spec& spec, const ArgumentPlan& plan);
 
   const std::vector<CallArgument>& arguments() const noexcept { return arguments_; }
+  std::vector<std::string> problem_names() const;
   /// arrays: for each of arguments(), null where it is not given. words: names of the problem that the call sets.
   /// facts: of the device. Throws Error(invalid_argument) that names the arguments which contradict each other, or
   /// lack.
@@ -47,7 +48,7 @@ class ArrayPlan {
   const ArgumentPlan& plan_;
   std::vector<CallArgument> arguments_;
   std::vector<const spec::ArgSpec*> specs_;  ///< of arguments_
-  std::vector<std::size_t> call_numbers_;    ///< of ArgumentPlan::given, in arguments_; beyond them: not among them
+  std::vector<std::size_t> call_numbers_;    ///< of Omissible::others, in arguments_; beyond them: not among them
 };
 
 /// Whether elements lie one after the other, in C order or with both dimensions exchanged.

@@ -90,14 +90,11 @@ const ArrayCall& ArrayCalls::find(std::span<const Array* const> arrays, const Bi
 }
 
 ArrayCalls& KernelState::array_calls() {
-  if (ArrayCalls* const known = known_array_calls_.load(std::memory_order_acquire)) return *known;
-  const std::lock_guard lock(array_calls_mutex_);
-  if (!array_calls_) array_calls_ = std::make_unique<ArrayCalls>(parts_.spec, plan_);
-  known_array_calls_.store(array_calls_.get(), std::memory_order_release);
-  return *array_calls_;
+  std::call_once(array_calls_.made, [&] { array_calls_.calls = std::make_unique<ArrayCalls>(parts_, plan_); });
+  return *array_calls_.calls;
 }
 
-std::optional<Kernel> KernelState::with_types(const Bindings& types) {
+std::optional<Kernel> ArrayCalls::with_types(const Bindings& types) {
   const Bindings& own = parts_.spec.cases.front();
   const bool same =
       std::all_of(types.begin(), types.end(), [&](const auto& each) { return own.at(each.first) == each.second; });
@@ -153,7 +150,7 @@ struct Placed {
 
 const std::vector<CallArgument>& Kernel::call_arguments() const { return state_->array_calls().plan.arguments(); }
 
-std::vector<std::string> Kernel::problem_names() const { return state_->problem_names(); }
+std::vector<std::string> Kernel::problem_names() const { return state_->array_calls().plan.problem_names(); }
 
 const std::vector<ArrayOutput>& Kernel::outputs(const ArrayCall& call) noexcept { return call.solved.outputs; }
 
@@ -165,7 +162,7 @@ const ArrayCall& Kernel::solve(std::span<const Array* const> arrays, const Bindi
   const auto solve_with = [&](const Bindings& sizes) -> const ArrayCall& {
     return calls.find(arrays, sizes, [&]() -> ArrayCall {
       dispatch::SolvedCall solved = calls.plan.solve(arrays, sizes, device::device_facts(state_->runtime().device()));
-      std::optional<Kernel> typed = state_->with_types(solved.types);
+      std::optional<Kernel> typed = calls.with_types(solved.types);
       if (typed) typed = typed->for_problem(solved.problem);
       auto binding = typed ? nullptr : state_->bind(solved.problem);
       return {std::move(solved), std::move(binding), std::move(typed)};

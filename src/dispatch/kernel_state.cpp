@@ -101,10 +101,10 @@ LoadSettings checked_settings(LoadSettings settings) {
   return settings;
 }
 
-/// null: the settings have no allocator.
-std::unique_ptr<backend::Workspaces> workspaces_of(const Allocator& allocator) {
-  if (!allocator.allocate) return nullptr;
-  return std::make_unique<backend::Workspaces>(
+std::shared_ptr<backend::Workspaces> workspaces_of(const Allocator& allocator,
+                                                   const std::shared_ptr<backend::Runtime>& runtime) {
+  if (!allocator.allocate) return {runtime, &runtime->workspaces()};
+  return std::make_shared<backend::Workspaces>(
       [allocator](std::size_t bytes, void* stream, bool) -> std::shared_ptr<void> {
         void* const memory = allocator.allocate(bytes, stream);
         if (!memory)
@@ -121,7 +121,7 @@ std::unique_ptr<backend::Workspaces> workspaces_of(const Allocator& allocator) {
 
 /// Makes the context of the first buffer current in a thread without one.
 bool enter_context(const dispatch::ArgumentPlan& plan, const void* const* values, backend::Runtime& runtime) {
-  for (const std::size_t i : plan.given()) {
+  for (const std::size_t i : plan.omissible().others) {
     if (plan.passed(i).kind != spec::ArgKind::buffer) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);
@@ -136,8 +136,7 @@ KernelState::KernelState(dispatch::Parts parts, LoadSettings settings)
       parts_(std::move(parts)),
       plan_(parts_.spec),
       runtime_(*parts_.runtime),
-      own_workspaces_(workspaces_of(settings_.allocator)),
-      workspaces_(own_workspaces_ ? *own_workspaces_ : runtime_.workspaces()),
+      workspaces_(workspaces_of(settings_.allocator, parts_.runtime)),
       say_(settings_.on_message),
       preparation_(parts_, settings_, plan_, std::ref(say_)),
       capture_(parts_.fixed ? nullptr
@@ -150,10 +149,10 @@ KernelState::~KernelState() {
 
 std::shared_ptr<const Binding> KernelState::bind(const Bindings& fixed) {
   Binding binding = plan_.bind(fixed);
-  const std::lock_guard lock(bindings_mutex_);
-  auto& known = bindings_[binding.given];
+  const std::lock_guard lock(bindings_.mutex);
+  auto& known = bindings_.by_given[binding.given];
   if (!known) {
-    binding.id = bindings_.size();
+    binding.id = bindings_.by_given.size();
     known = std::make_shared<const Binding>(std::move(binding));
   }
   return known;
@@ -178,7 +177,7 @@ void KernelState::destroy(KernelState* state) {
 void KernelState::call(const Binding& binding, void* stream, const void* const* values, const Signature& signature,
                        const std::size_t* given_bytes) {
   const bool with_scratch = signature.count == plan_.passed_count();
-  if (!with_scratch && signature.count != plan_.given().size()) [[unlikely]]
+  if (!with_scratch && signature.count != plan_.omissible().others.size()) [[unlikely]]
     plan_.check_count(signature.count);
   // Types are one constant for each place in the code that calls: most calls come from the same place as the last one.
   if (settings_.checked && !signature.checked_at_load && fitting_.load(std::memory_order_relaxed) != signature.types) {
@@ -190,18 +189,19 @@ void KernelState::call(const Binding& binding, void* stream, const void* const* 
   std::size_t all_bytes[dispatch::max_arguments];
   void* scratch[dispatch::max_arguments];
   for (std::size_t i = 0; i < signature.count; ++i) {
-    const std::size_t at = plan_.given()[i];
+    const std::size_t at = plan_.omissible().others[i];
     all[at] = values[i];
     all_bytes[at] = given_bytes ? given_bytes[i] : 0;
   }
-  for (std::size_t i = 0; i < plan_.scratch().size(); ++i) all[plan_.scratch()[i].passed] = &scratch[i];
+  for (std::size_t i = 0; i < plan_.omissible().scratch.size(); ++i)
+    all[plan_.omissible().scratch[i].passed] = &scratch[i];
   call_all(binding, stream, all, given_bytes ? all_bytes : nullptr, scratch);
 }
 
 void KernelState::take_scratch(const Prepared& entry, void* stream, void** scratch) {
   if (entry.scratch.empty()) return;  // refused, so that nothing is launched
   auto* const block =
-      static_cast<std::byte*>(workspaces_.block(runtime_.queue_of(stream), stream, entry.scratch_bytes));
+      static_cast<std::byte*>(workspaces_->block(runtime_.queue_of(stream), stream, entry.scratch_bytes));
   for (std::size_t i = 0; i < entry.scratch.size(); ++i) scratch[i] = block + entry.scratch[i];
   if (entry.zeroed_bytes == 0) return;
   if (const int status = runtime_.zero(block, entry.zeroed_bytes, stream); status != 0)
@@ -305,9 +305,11 @@ void KernelState::fail(const Prepared& entry, int status) const {
 void KernelState::check(const Binding& binding, const void* const* values, const std::size_t* given_bytes,
                         const Prepared& entry, bool own_scratch) {
   if (binding.told_twice) plan_.check_sizes(binding, values);
-  const std::size_t count = entry.bytes.empty() ? 0 : own_scratch ? plan_.given().size() : plan_.passed_count();
+  const std::size_t count = entry.bytes.empty() ? 0
+                            : own_scratch       ? plan_.omissible().others.size()
+                                                : plan_.passed_count();
   for (std::size_t each = 0; each < count; ++each) {
-    const std::size_t i = own_scratch ? plan_.given()[each] : each;
+    const std::size_t i = own_scratch ? plan_.omissible().others[each] : each;
     if (entry.bytes[i] == 0) continue;
     const void* address = nullptr;
     __builtin_memcpy(&address, values[i], sizeof address);

@@ -53,17 +53,23 @@ namespace detail {
 /// Calls with arrays of one kernel, solved once for each signature. Thread-safe.
 class ArrayCalls {
  public:
-  ArrayCalls(const spec::Spec& spec, const dispatch::ArgumentPlan& arguments) : plan(spec, arguments) {}
+  ArrayCalls(const dispatch::Parts& parts, const dispatch::ArgumentPlan& arguments)
+      : plan(parts.spec, arguments), parts_(parts) {}
   const dispatch::ArrayPlan plan;
 
   /// make: solves a call that is not known.
   const ArrayCall& find(std::span<const Array* const> arrays, const Bindings& words,
                         const std::function<ArrayCall()>& make);
 
+  /// The kernel for these values of names that decide on types; nullopt: the one of the parts.
+  std::optional<Kernel> with_types(const Bindings& types);
+
  private:
+  const dispatch::Parts& parts_;
   const std::uint64_t id_ = next_id();
   static std::uint64_t next_id();
-  std::mutex mutex_;
+  std::mutex mutex_, typed_mutex_;
+  std::map<Bindings, Kernel> typed_;
   std::map<std::vector<std::int64_t>, std::unique_ptr<const ArrayCall>> calls_;
 };
 
@@ -89,8 +95,6 @@ class KernelState {
   }
   /// Made by the first call with arrays. Throws Error(unsupported).
   ArrayCalls& array_calls();
-  /// The kernel for these values of names that decide on types; nullopt: this one.
-  std::optional<Kernel> with_types(const Bindings& types);
   /// The backend's, for waiting and timing in the application's contexts.
   backend::Runtime& runtime() const noexcept { return runtime_; }
   /// For the owner of the last reference. If that is a callback of the tuning in the background, another thread waits
@@ -98,11 +102,6 @@ class KernelState {
   static void destroy(KernelState* state);
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
   const std::string& backend() const noexcept { return settings_.backend; }
-  std::vector<std::string> problem_names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : parts_.spec.cases.front()) names.push_back(name);
-    return names;
-  }
   /// Sizes of a fixed problem that no scalar of a call gives.
   Bindings without_sizes() const;
 
@@ -128,8 +127,7 @@ class KernelState {
   const dispatch::Parts parts_;
   const dispatch::ArgumentPlan plan_;
   backend::Runtime& runtime_;
-  std::unique_ptr<backend::Workspaces> own_workspaces_;  ///< of the settings' allocator; null: there is none
-  backend::Workspaces& workspaces_;
+  const std::shared_ptr<backend::Workspaces> workspaces_;  ///< of the settings' allocator, else the runtime's
   dispatch::Table table_;
   std::atomic<const ArgumentType*> fitting_{nullptr};  ///< the types of the last call that passed the check
   dispatch::Messages say_;                             ///< before the members whose constructors may send messages
@@ -137,12 +135,14 @@ class KernelState {
   const std::unique_ptr<dispatch::Capture> capture_;  ///< null: not requested
   std::mutex preparing_;
   std::atomic<std::thread::id> preparer_{};  ///< the thread that holds it
-  std::mutex array_calls_mutex_, typed_mutex_;
-  std::unique_ptr<ArrayCalls> array_calls_;
-  std::atomic<ArrayCalls*> known_array_calls_{nullptr};
-  std::map<Bindings, Kernel> typed_;
-  std::mutex bindings_mutex_;
-  std::map<Bindings, std::shared_ptr<const Binding>> bindings_;
+  struct {
+    std::once_flag made;
+    std::unique_ptr<ArrayCalls> calls;
+  } array_calls_;
+  struct {
+    std::mutex mutex;
+    std::map<Bindings, std::shared_ptr<const Binding>> by_given;
+  } bindings_;
   /// Last: its thread uses all other members. The child of a fork has none of its parent's tasks.
   system::PerProcess<dispatch::Background> background_;
 };

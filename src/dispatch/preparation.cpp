@@ -171,12 +171,12 @@ Prepared Preparation::load(const Key& key, const Bindings& problem, const device
   std::vector<measure::TensorMap> maps;
   for (const std::size_t map : plan_.map_numbers()) maps.push_back(build.maps.at(map));
   if (!maps.empty()) prepared.maps = std::make_shared<EncodedMaps>(std::move(maps));
-  prepared.scratch.resize(plan_.scratch().size());
+  prepared.scratch.resize(plan_.omissible().scratch.size());
   // What is zeroed lies together, so that one call of the driver does it.
   for (const bool zeroed : {true, false}) {
     constexpr std::size_t alignment = 256;
     for (std::size_t i = 0; i < prepared.scratch.size(); ++i) {
-      const ScratchArgument& scratch = plan_.scratch()[i];
+      const ScratchArgument& scratch = plan_.omissible().scratch[i];
       if (scratch.zeroed != zeroed) continue;
       prepared.scratch[i] = prepared.scratch_bytes;
       prepared.scratch_bytes += (build.scratch_bytes.at(scratch.number) + alignment - 1) / alignment * alignment;

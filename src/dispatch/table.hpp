@@ -75,7 +75,7 @@ struct Prepared {
   std::vector<measure::ScalarArgument> filled;       ///< added by xtune, in the order of ArgumentPlan::filled_scalars
   std::vector<measure::ScalarArgument> replacing{};  ///< values of some launches, whose positions follow the routes
   std::vector<std::uint64_t> bytes;             ///< minimum size of each passed buffer, for checks; empty: no checks
-  std::vector<std::size_t> scratch{};           ///< where the library's memory has each of ArgumentPlan::scratch
+  std::vector<std::size_t> scratch{};           ///< where the library's memory has each of Omissible::scratch
   std::size_t scratch_bytes = 0;                ///< of all of it
   std::size_t zeroed_bytes = 0;                 ///< of these, from the first on, those that each call zeroes
   std::shared_ptr<EncodedMaps> maps;            ///< of the passed buffers; null: the kernel takes none

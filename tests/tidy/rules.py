@@ -214,6 +214,7 @@ OTHER_NAMESPACES = {
     "src/core/space/value.cpp": "xtune",
     "src/core/spec/dtype.cpp": "xtune",
     "src/dispatch/arguments.hpp": "xtune",
+    "src/dispatch/array_calls.cpp": "xtune",
     "src/dispatch/kernel_state.cpp": "xtune",
     "src/dispatch/kernel_state.hpp": "xtune",
 }
