@@ -14,7 +14,7 @@ namespace xtune {
 
 /// Memory of the kernel's device with a type and a shape. It owns nothing.
 struct Array {
-  static constexpr std::size_t max_rank = 8;
+  static constexpr std::size_t max_rank = 8;  ///< maximum number of dimensions
 
   void* data = nullptr;                          ///< address of the first element
   DType dtype = DType::f32;                      ///< of the elements

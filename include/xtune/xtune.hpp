@@ -2,6 +2,7 @@
 #pragma once
 
 #include "xtune/across_rule.hpp"
+#include "xtune/array.hpp"
 #include "xtune/benchmark.hpp"
 #include "xtune/data.hpp"
 #include "xtune/dtype.hpp"
