@@ -204,8 +204,10 @@ class Kernel {
   const ArrayCall& solve(std::span<const Array* const> arrays, const Bindings& words = {}) const;
   /// The outputs of a solved call, in the spec's order.
   static const std::vector<ArrayOutput>& outputs(const ArrayCall& call) noexcept;
+  /// The type of an argument in a solved call, by its number among call_arguments().
+  static DType type_of(const ArrayCall& call, std::size_t argument) noexcept;
   /// Queues a solved call. arrays: as for solve, but with all outputs. scalars: for each of call_arguments(), the
-  /// address of a value of its dtype; null: the spec's.
+  /// address of a value of type_of; null: the spec's.
   void launch(Stream stream, const ArrayCall& call, std::span<const Array* const> arrays,
               std::span<const void* const> scalars) const;
 

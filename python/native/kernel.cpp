@@ -342,13 +342,15 @@ PreparedArrayCall prepare_array_call(Callee& callee, PyObject* const* given, std
       call.arrays[i] = own.readers[i].read_array(objects[i], owner, own.places[i]);
       call.placed[i] = &call.arrays[i];
       if (!first) first = objects[i];
-    } else {
-      read_scalar(objects[i], own.arguments[i].dtype, own.places[i], call.bits[i]);
-      call.scalars[i] = &call.bits[i];
     }
   }
   call.stream = stream && !stream.is_none() ? stream_of(stream.ptr()) : current_stream(owner);
   call.solved = &callee.kernel.solve(call.placed, words);
+  for (std::size_t i = 0; i < all; ++i) {
+    if (!objects[i] || own.arguments[i].is_array) continue;
+    read_scalar(objects[i], Kernel::type_of(*call.solved, i), own.places[i], call.bits[i]);
+    call.scalars[i] = &call.bits[i];
+  }
   const std::vector<ArrayOutput>& outputs = Kernel::outputs(*call.solved);
   std::vector<py::object> results;
   for (const ArrayOutput& output : outputs) {

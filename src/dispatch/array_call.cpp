@@ -119,6 +119,7 @@ class ArrayPlan::Solver {
   }
 
  private:
+  static constexpr const char* by_the_call = "the call";
   [[noreturn]] void fail(const std::string& why) const {
     throw Error(ErrorKind::invalid_argument, spec_.kernel.name + ": " + why);
   }
@@ -141,7 +142,7 @@ class ArrayPlan::Solver {
         fail(fmt::format("{} is the {} {}, and the spec has the {} {}", word, space::type_name(value),
                          base::printable(to_text(value), 80), space::type_name(found->second), to_text(found->second)));
       known_[word] = *like;
-      told_by_[word] = "the call";
+      told_by_[word] = by_the_call;
     }
   }
 
@@ -183,7 +184,9 @@ class ArrayPlan::Solver {
         tell(type, std::string(to_string(array->dtype)), i, fmt::format("is of {}", to_string(array->dtype)));
     }
     if (layouts_[i] == Layout::dense) {
-      if (!argument.transposed.empty() && !known_.contains(argument.transposed))
+      // Where the call says so itself, an array in C order holds the elements as the kernel wants them.
+      const auto told = told_by_.find(argument.transposed);
+      if (!argument.transposed.empty() && (told == told_by_.end() || told->second != by_the_call))
         tell(argument.transposed, false, i, "is in C order");
       return;
     }
@@ -216,14 +219,18 @@ class ArrayPlan::Solver {
 
   /// The only unknown size of the expression; nullopt: none, several, or not to be found so.
   std::optional<std::pair<std::string, std::int64_t>> solution(const spec::Text& text, std::int64_t extent) const {
-    std::set<std::string> unknown, again;
+    std::set<std::string> unknown;
     const auto one = evaluate(text, 1, unknown), two = evaluate(text, 2, unknown);
-    if (!one || !two || unknown.size() != 1 || *one == *two) return std::nullopt;
+    if (!one || !two || *one == *two) return std::nullopt;
     const std::int64_t slope = *two - *one;
     const std::int64_t size = 1 + (extent - *one) / slope;
-    if (size < 0 || evaluate(text, size, again) != extent) return std::nullopt;
-    // Where another size has the same extent, the shape does not tell which one it is: ceildiv(T, 64).
-    if (evaluate(text, size + 1, again) == extent || evaluate(text, size - 1, again) == extent) return std::nullopt;
+    if (size < 0 || evaluate(text, size, unknown) != extent) return std::nullopt;
+    // Where the expression is not linear (ceildiv(T, 64), N % 64, a choice by size), other sizes may have this extent.
+    constexpr std::int64_t most = std::int64_t{1} << 31;
+    for (const std::int64_t other : {size + 1, size - 1, std::int64_t{3}, std::int64_t{7}, std::int64_t{64},
+                                     std::int64_t{100}, std::int64_t{1000}, 2 * std::min(size, most) + 3})
+      if (evaluate(text, other, unknown) != *one + (other - 1) * slope) return std::nullopt;
+    if (unknown.size() != 1) return std::nullopt;
     return std::pair{*unknown.begin(), size};
   }
 
@@ -301,6 +308,7 @@ class ArrayPlan::Solver {
   SolvedCall result() const {
     SolvedCall solved;
     solved.problem = known_;
+    for (const spec::ArgSpec* argument : plan_.specs_) solved.types_of_arguments.push_back(dtype_of(*argument, known_));
     for (const spec::ArgSpec& argument : spec_.args)
       if (argument.dtype_text)
         for (const std::string& each : spec::CompiledText::template_text(*argument.dtype_text).names())

@@ -26,6 +26,7 @@ struct SolvedCall {
   Bindings problem;  ///< complete
   Bindings types;    ///< names of it that decide on types
   std::vector<ArrayOutput> outputs;
+  std::vector<DType> types_of_arguments;  ///< of ArrayPlan::arguments, in this problem
   std::vector<ArgumentSource> sources;
 };
 

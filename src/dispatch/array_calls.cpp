@@ -73,7 +73,13 @@ const ArrayCall& ArrayCalls::find(std::span<const Array* const> arrays, const Bi
   if (simple && last.owner == id_ && last.signature == signature) return *last.call;
   if (!signature.fits()) throw Error(ErrorKind::unsupported, "a call with arrays has at most 160 extents and arrays");
   std::vector<std::int64_t> key = signature.numbers();
-  for (const char letter : space::shown_text(words)) key.push_back(letter);
+  for (const auto& [name, value] : words) {
+    const std::string text = to_text(value);
+    key.insert(key.end(), {-2, static_cast<std::int64_t>(value.index()), static_cast<std::int64_t>(name.size()),
+                           static_cast<std::int64_t>(text.size())});
+    key.insert(key.end(), name.begin(), name.end());
+    key.insert(key.end(), text.begin(), text.end());
+  }
   const auto found = [&]() -> const ArrayCall* {
     const std::lock_guard lock(mutex_);
     const auto at = calls_.find(key);
@@ -111,15 +117,13 @@ namespace {
 /// Named arguments, each in its place among Kernel::call_arguments().
 struct Placed {
   std::vector<const Array*> arrays;
-  std::vector<const void*> scalars;
-  std::vector<std::vector<std::byte>> bytes;  ///< of the scalars
+  std::vector<const Value*> values;
   Bindings words;
 
   Placed(const Kernel& kernel, std::span<const Named> passed) {
     const std::vector<CallArgument>& arguments = kernel.call_arguments();
     arrays.resize(arguments.size());
-    scalars.resize(arguments.size());
-    bytes.resize(arguments.size());
+    values.resize(arguments.size());
     for (const Named& each : passed) {
       const auto found = std::find_if(arguments.begin(), arguments.end(),
                                       [&](const CallArgument& argument) { return argument.name == each.name; });
@@ -135,14 +139,27 @@ struct Placed {
         words.insert_or_assign(std::string(each.name), value);
         continue;
       }
-      auto encoded = found->is_array ? std::nullopt : resolve::encode_scalar(found->dtype, value);
-      if (!encoded)
+      if (found->is_array)
         throw Error(ErrorKind::invalid_argument,
-                    fmt::format("{}: '{}' is {} of {} and was given {}", kernel.name(), each.name,
-                                found->is_array ? "an array" : "a scalar", to_string(found->dtype), to_text(value)));
-      bytes[at] = *std::move(encoded);
-      scalars[at] = bytes[at].data();
+                    fmt::format("{}: '{}' is an array of {} and was given {}", kernel.name(), each.name,
+                                to_string(found->dtype), to_text(value)));
+      values[at] = &value;
     }
+  }
+
+  /// The scalars in their types, which the problem may decide on.
+  std::vector<std::vector<std::byte>> scalars(const Kernel& kernel, const ArrayCall& call) const {
+    std::vector<std::vector<std::byte>> bytes(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!values[i]) continue;
+      auto encoded = resolve::encode_scalar(Kernel::type_of(call, i), *values[i]);
+      if (!encoded)
+        throw Error(ErrorKind::invalid_argument, fmt::format("{}: '{}' is a scalar of {} and was given {}",
+                                                             kernel.name(), kernel.call_arguments()[i].name,
+                                                             to_string(Kernel::type_of(call, i)), to_text(*values[i])));
+      bytes[i] = *std::move(encoded);
+    }
+    return bytes;
   }
 };
 
@@ -153,6 +170,10 @@ const std::vector<CallArgument>& Kernel::call_arguments() const { return state_-
 std::vector<std::string> Kernel::problem_names() const { return state_->array_calls().plan.problem_names(); }
 
 const std::vector<ArrayOutput>& Kernel::outputs(const ArrayCall& call) noexcept { return call.solved.outputs; }
+
+DType Kernel::type_of(const ArrayCall& call, std::size_t argument) noexcept {
+  return call.solved.types_of_arguments[argument];
+}
 
 const ArrayCall& Kernel::solve(std::span<const Array* const> arrays, const Bindings& words) const {
   detail::ArrayCalls& calls = state_->array_calls();
@@ -233,7 +254,11 @@ void Kernel::call(Stream stream, std::initializer_list<Named> passed) const {
 
 void Kernel::call(Stream stream, std::span<const Named> passed) const {
   const Placed placed(*this, passed);
-  launch(stream, solve(placed.arrays, placed.words), placed.arrays, placed.scalars);
+  const ArrayCall& solved = solve(placed.arrays, placed.words);
+  const std::vector<std::vector<std::byte>> bytes = placed.scalars(*this, solved);
+  std::vector<const void*> scalars;
+  for (const std::vector<std::byte>& each : bytes) scalars.push_back(each.empty() ? nullptr : each.data());
+  launch(stream, solved, placed.arrays, scalars);
 }
 
 void Kernel::prepare_call(std::span<const Named> passed) const {

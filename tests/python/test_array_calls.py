@@ -32,6 +32,26 @@ def hadamard(n):
     return matrix / np.sqrt(n)
 
 
+SCALE = r"""
+kernel.name = "scale"
+kernel.code = '''
+extern "C" __global__ void scale(const T* x, T* y, T a, int n) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = a * x[i];
+}'''
+kernel.defines = { T = "{'float' if TYPE == 'f32' else 'double' if TYPE == 'f64' else 'int'}" }
+problem = { N = 64, TYPE = "f32" }
+space.params.BLOCK = [32]
+launch = { grid = ["ceildiv(N, BLOCK)"], block = ["BLOCK"] }
+args = [
+  { name = "x", dtype = "{TYPE}", shape = ["N"] },
+  { name = "y", dtype = "{TYPE}", shape = ["N"], role = "out" },
+  { name = "a", kind = "scalar", dtype = "{TYPE}", value = 2 },
+  { name = "n", kind = "scalar", dtype = "i32", value = "N" },
+]
+"""
+
+
 class Kernels(unittest.TestCase):
     """Against NumPy; Hopper's kernels are executed by threads that imitate its instructions."""
 
@@ -159,6 +179,13 @@ class Calls(unittest.TestCase):
         read_only.flags.writeable = False
         self.assertIn("'C' is written by the kernel", self.refused(a, b, out=read_only))
         self.assertIn("and was given list", self.refused(a.tolist(), b))
+
+    def test_scalars_have_the_type_that_arrays_decide_on(self):
+        kernel = xtune.load(xtune.Tunable.from_text(SCALE), backend="host")
+        for dtype in (np.float32, np.float64, np.int32):
+            x = np.arange(4, dtype=dtype)
+            self.assertEqual(kernel(x, a=3).tolist(), [0, 3, 6, 9], dtype)
+            self.assertEqual(kernel(x).tolist(), [0, 2, 4, 6], dtype)
 
     def test_scratch_is_the_librarys_and_may_be_passed(self):
         kernel = xtune.load("reduction", backend="host")

@@ -159,7 +159,19 @@ TEST_CASE("a size that shapes do not tell is asked for, and never the spec's") {
   CHECK(refused("ceildiv(N, 8)").find("the shapes do not tell N: 'x' has ceildiv(N, 8) = 64: pass N=...") !=
         std::string::npos);
   CHECK(refused("2 * N + 1").find("do not tell N") != std::string::npos);
+  CHECK(refused("N % 64").find("do not tell N") != std::string::npos);
+  CHECK(refused("N if N < 8 else 2 * N").find("do not tell N") != std::string::npos);
   CHECK(refused("N * N").find("do not tell N") != std::string::npos);
+}
+
+TEST_CASE("inputs that share a layout agree on it, unless the call says it") {
+  Gemm gemm;
+  gemm.spec.args[0].transposed = "TRANSPOSED_B";
+  const Array a = gemm.array(DType::bf16, {4, 4}), starts = gemm.array(DType::i32, {2});
+  const std::string text = gemm.refused({{"A", a.transposed()}, {"B", a}, {"starts", starts}});
+  CHECK(text.find("'B' is in C order, so TRANSPOSED_B = false, but 'A' says true") != std::string::npos);
+  CHECK(gemm.solve({{"A", a}, {"B", a}, {"starts", starts}}, {{"TRANSPOSED_B", Value(true)}})
+            .problem.at("TRANSPOSED_B") == Value(true));
 }
 
 TEST_CASE("a call with arrays launches what a call with all arguments does") {
@@ -180,6 +192,16 @@ TEST_CASE("a call with arrays launches what a call with all arguments does") {
             },
             ErrorKind::invalid_argument)
             .find("'x' is an array of f32 and was given 3") != std::string::npos);
+  // Words that read alike are not alike.
+  const Array x(shop.x.data(), {64}), y(shop.y.data(), {64});
+  const Array* const arrays[] = {&x, &y, nullptr};
+  kernel.solve(arrays, {{"N", Value(64)}});
+  CHECK(test::error_of(
+            [&] {
+              kernel.solve(arrays, {{"N", "64"}});
+            },
+            ErrorKind::invalid_argument)
+            .find("string") != std::string::npos);
   const Kernel fixed = kernel.for_problem({{"N", Value(32)}});
   CHECK(test::error_of([&] { fixed(nullptr, Array(shop.x.data(), {64}), Array(shop.y.data(), {64})); },
                        ErrorKind::invalid_argument)
