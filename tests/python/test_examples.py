@@ -47,7 +47,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(block.splitlines()[:-1], blocks["docs/python.md"][0].splitlines()[:-1])
 
     def test_the_page_of_calls(self):
-        """Python's block runs; the others are lines of examples, which other tests run."""
+        """Python's block runs; that of C++ is part of an example, which another test runs."""
         page = (ROOT / "docs/calls.md").read_text()
         blocks = re.findall(r"^```([a-z+]+)\n(.*?)^```", page, re.M | re.S)
         sources = {"c++": "calls/calls.cpp"}
@@ -56,8 +56,8 @@ class Examples(unittest.TestCase):
                 if language == "python":
                     self.run_program("-c", block + "assert (c == 64).all()")
                     continue
-                example = (ROOT / "examples" / sources[language]).read_text()
-                self.assertIn(block, example)
+                if language in sources:
+                    self.assertIn(block, (ROOT / "examples" / sources[language]).read_text())
 
     def test_a_script_for_kernel_tuner(self):
         """The page's kernel, and its script with the import changed."""
