@@ -134,4 +134,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return [*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__", "compat", "torch"]
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__", "__version__", "compat"]

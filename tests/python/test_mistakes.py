@@ -315,7 +315,7 @@ class WrongTypes(Table):
                     "saxpy: argument 4, 'n', is a scalar of i32 and was given an object of int",
                     lambda: kernel(x, y, 0.0, 10**5000),
                 ),
-                ("saxpy() has no argument 'm'", lambda: kernel(x, y, 0.0, m=3)),
+                ("saxpy takes 4 arguments (x, y, a, n) and was given 3", lambda: kernel(x, y, 0.0, m=3)),
                 ("kernel: config: expected a dict or None, not 5", lambda: result.kernel(5)),
                 ("save: directory: expected a path, not 5", lambda: result.save(5)),
             ]
@@ -517,7 +517,7 @@ class Texts(Table):
                 ("'x': a\\udc80 is not a type that kernels take", lambda: new("t", args={"x": xtune.Scalar(bad, 1)})),
                 ("n: 'a\\udc80' is not valid Unicode text", lambda: loaded.choice(n=bad)),
                 ("'a\\udc80' is not valid Unicode text", lambda: loaded.choice(**{bad: 1})),
-                ("saxpy() has no argument 'a\\udc80'", lambda: loaded(**{bad: 1})),
+                ("saxpy: 'a\\udc80' is neither an argument of the call", lambda: loaded(**{bad: 1})),
                 (
                     "the reference in code failed: KeyError: 'a\\udc80'",
                     lambda: xtune.tune(saxpy(reference=lambda x: {}[bad]), configs=ONE, fresh=True, **HOST),
