@@ -34,8 +34,19 @@ struct Array {
   Array(void* memory, DType type, std::initializer_list<std::int64_t> extents) : data(memory), dtype(type) {
     if (extents.size() > max_rank) throw std::length_error("xtune::Array: more than 8 dimensions");
     for (const std::int64_t extent : extents) shape[rank++] = extent;
+    lay_in_order();
+  }
+
+  /// Sets the strides of elements that lie one after the other in C order.
+  void lay_in_order() noexcept {
     std::int64_t stride = 1;
     for (std::size_t i = rank; i-- > 0; stride *= shape[i]) strides[i] = stride;
+  }
+  /// Bytes of all elements.
+  std::size_t bytes() const noexcept {
+    std::size_t total = size_of(dtype);
+    for (std::size_t i = 0; i < rank; ++i) total *= static_cast<std::size_t>(shape[i]);
+    return total;
   }
 
   /// The same memory with both dimensions exchanged, as b.t() in PyTorch. Throws std::invalid_argument unless rank

@@ -74,10 +74,7 @@ Array array_of(const xtune_argument& from) {
   for (const std::int64_t extent : array.shape)
     if (extent < 0) refuse(fmt::format("'{}' has the negative extent {}", from.name, extent));
   std::copy_n(from.strides, array.rank, array.strides.begin());
-  if (std::ranges::all_of(array.strides, [](std::int64_t stride) { return stride == 0; })) {
-    std::int64_t stride = 1;
-    for (std::size_t i = array.rank; i-- > 0; stride *= array.shape[i]) array.strides[i] = stride;
-  }
+  if (std::ranges::all_of(array.strides, [](std::int64_t stride) { return stride == 0; })) array.lay_in_order();
   return array;
 }
 

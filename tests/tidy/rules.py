@@ -222,7 +222,7 @@ OTHER_NAMESPACES = {
 # Lines of sources and headers below a directory, without tests, each file counted at the nearest one. A budget may shrink; a commit that raises it
 # says why.
 LINES = {
-    "include": 2165,
+    "include": 2176,
     "src/base": 1241,
     "src/system": 3978,
     "src/core/build": 5535,
@@ -248,8 +248,8 @@ LINES = {
     "src/backends/kokkos": 1084,
     "src/backends/process": 1528,
     "src/cluster": 1697,
-    "src/dispatch": 4770,
-    "src/api": 4490,
+    "src/dispatch": 4769,
+    "src/api": 4487,
     "src/report": 4201,
     "src/cli": 8791,
     "emulator": 7890,
