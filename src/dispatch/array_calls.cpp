@@ -181,13 +181,14 @@ const ArrayCall& Kernel::solve(std::span<const Array* const> arrays, const Bindi
     throw Error(ErrorKind::invalid_argument, fmt::format("{}: solve was given {} arrays for {} arguments", name(),
                                                          arrays.size(), calls.plan.arguments().size()));
   const auto solve_with = [&](const Bindings& sizes) -> const ArrayCall& {
-    return calls.find(arrays, sizes, [&]() -> ArrayCall {
+    const auto make = [&]() -> ArrayCall {
       dispatch::SolvedCall solved = calls.plan.solve(arrays, sizes, device::device_facts(state_->runtime().device()));
       std::optional<Kernel> typed = calls.with_types(solved.types);
       if (typed) typed = typed->for_problem(solved.problem);
       auto binding = typed ? nullptr : state_->bind(solved.problem);
       return {std::move(solved), std::move(binding), std::move(typed)};
-    });
+    };
+    return calls.find(arrays, sizes, std::ref(make));  // a copy of it would be allocated at every call
   };
   if (binding_->given.empty()) return solve_with(words);
   Bindings sizes = binding_->given;
@@ -217,10 +218,8 @@ void Kernel::launch(Stream stream, const ArrayCall& call, std::span<const Array*
       if (!array)
         throw Error(ErrorKind::invalid_argument,
                     fmt::format("{}: the output '{}' is missing", name(), call_arguments()[at].name));
-      std::size_t size = size_of(array->dtype);
-      for (std::size_t d = 0; d < array->rank; ++d) size *= static_cast<std::size_t>(array->shape[d]);
       values[i] = &array->data;
-      bytes[i] = size;
+      bytes[i] = array->bytes();
     }
   }
   const detail::Signature signature{nullptr, sources.size(), true};
