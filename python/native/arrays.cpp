@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call reads a torch tensor by four short methods, and a NumPy array by its struct: both paths cost well below 1 us.
+// A call reads a torch tensor by DLPack's exchange table, in older versions of PyTorch by short methods, and a NumPy
+// array by its struct: all cost well below 1 us.
 #include "arrays.hpp"
 
 #include <pybind11/numpy.h>
@@ -74,16 +75,6 @@ std::optional<DType> dtype_of(DataType type) {
 }
 }  // namespace dlpack
 
-namespace {
-
-/// Of elements that lie one after the other in C order.
-void fill_strides(Array& array) {
-  std::int64_t stride = 1;
-  for (std::size_t i = array.rank; i-- > 0; stride *= array.shape[i]) array.strides[i] = stride;
-}
-
-}  // namespace
-
 /// DLPackExchangeAPI of DLPack 1.3, the table behind `__dlpack_c_exchange_api__` of an array's type.
 struct Exchange {
   dlpack::Version version;
@@ -128,7 +119,7 @@ py::object exchange_output(const StreamOwner& owner, DType dtype, const std::vec
   array.dtype = dtype;
   array.rank = shape.size();
   std::copy(shape.begin(), shape.end(), array.shape.begin());
-  fill_strides(array);
+  array.lay_in_order();
   void* object = nullptr;
   if (owner.exchange->to_object(made, &object) != 0) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(static_cast<PyObject*>(object));
@@ -205,6 +196,12 @@ std::string type_name(PyObject* object) {
   const std::string module = py::str(type.attr("__module__"));
   const std::string name = py::str(type.attr("__qualname__"));
   return module == "builtins" ? name : module + "." + name;
+}
+
+/// NumPy has no types for these, and hands over their bits; PyTorch had none once.
+bool is_bits(DType wanted, DType given) {
+  return (wanted == DType::bf16 && given == DType::u16) ||
+         ((wanted == DType::f8e4m3 || wanted == DType::f8e5m2) && given == DType::u8);
 }
 
 /// Whether elements lie one after the other in C order. strides: in units of `unit`; null: yes.
@@ -311,7 +308,7 @@ Memory ArrayReader::read(PyObject* object, StreamOwner& owner, const std::string
     case Source::numpy:
       return read_numpy(object);
     case Source::exchange:
-      if (const auto array = from_exchange(object, owner)) return dense(*array);
+      if (const auto array = from_exchange(object, owner)) return dense(*array, true);
       [[fallthrough]];
     case Source::torch:
       return read_torch(object, owner);
@@ -351,16 +348,14 @@ void ArrayReader::refuse(PyObject* object, Source source) const {
 }
 
 /// For a call that passes addresses: elements of the argument's type, one after the other.
-Memory ArrayReader::dense(const Array& array) const {
-  if (array.dtype != argument_.dtype)
+Memory ArrayReader::dense(const Array& array, bool takes_bits) const {
+  if (array.dtype != argument_.dtype && !(takes_bits && is_bits(argument_.dtype, array.dtype)))
     fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
          to_string(array.dtype) + ": convert it first");
   if (!is_dense(array.shape.data(), array.strides.data(), array.rank, std::int64_t{1}))
     fail("was given an array that is not contiguous in C order: copy it first");
   if (argument_.is_written && !array.is_writable) fail("is written by the kernel and was given a read-only array");
-  std::size_t bytes = size_of(array.dtype);
-  for (std::size_t i = 0; i < array.rank; ++i) bytes *= static_cast<std::size_t>(array.shape[i]);
-  return {array.data, bytes};
+  return {array.data, array.bytes()};
 }
 
 DType ArrayReader::dtype_of(PyObject* dtype) {
@@ -424,11 +419,8 @@ Array ArrayReader::from_torch(PyObject* object, StreamOwner& owner) {
 
 void ArrayReader::require_dtype(PyObject* dtype) {
   if (dtype == last_dtype_) return;
-  const std::string name = dtype_name(dtype);
-  // NumPy has no types for these: their bits.
-  const bool is_bits = (argument_.dtype == DType::bf16 && name == "u16") ||
-                       ((argument_.dtype == DType::f8e4m3 || argument_.dtype == DType::f8e5m2) && name == "u8");
-  if (name != to_string(argument_.dtype) && !is_bits)
+  const auto given = dtype_from_string(dtype_name(dtype));
+  if (given != argument_.dtype && !(given && is_bits(argument_.dtype, *given)))
     fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
          std::string(py::str(py::handle(dtype))) + ": convert it first");
   Py_INCREF(dtype);
@@ -492,7 +484,7 @@ Array ArrayReader::from_cuda_interface(PyObject* object, StreamOwner& owner) con
     if (strides.size() != array.rank) fail("has a __cuda_array_interface__ with other strides than dimensions");
     for (std::size_t i = 0; i < array.rank; ++i) array.strides[i] = strides[i] / element;
   } else {
-    fill_strides(array);
+    array.lay_in_order();
   }
   const py::tuple data = interface["data"];
   array.is_writable = !data[1].cast<bool>();
@@ -538,7 +530,7 @@ Array ArrayReader::from_tensor(const dlpack::Tensor& tensor) const {
   if (tensor.strides)
     std::copy(tensor.strides, tensor.strides + array.rank, array.strides.begin());
   else
-    fill_strides(array);
+    array.lay_in_order();
   array.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   return array;
 }

@@ -72,7 +72,7 @@ class ArrayReader {
   Array from_tensor(const dlpack::Tensor& tensor) const;
   Memory read_numpy(PyObject* object);
   Memory read_torch(PyObject* object, StreamOwner& owner);
-  Memory dense(const Array& array) const;
+  Memory dense(const Array& array, bool takes_bits = false) const;
   std::size_t rank_of(std::size_t dimensions) const;
   void require_dtype(PyObject* dtype);
   void require_place(bool is_host, const char* what) const;
