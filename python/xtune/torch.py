@@ -33,7 +33,7 @@ def op(
     problem, for all calls.
 
     Shapes and types of the outputs follow from the inputs without a launch, so that torch.compile traces the operator
-    without a break. Each size that it meets is a problem of its own: dynamic shapes become fixed ones.
+    without a break. Each size that it meets is another problem: dynamic shapes become fixed ones.
 
     backward: called with the gradients of the outputs, which are contiguous, and the operator's arguments; returns the
     gradient of each argument, None where there is none: lambda grad, a, b: (gemm(grad, b.t()), gemm(a.t(), grad)).
@@ -68,7 +68,7 @@ class _Call:
         for argument in schema.arguments:
             lower = argument.name.lower()
             is_tensor = "Tensor" in str(argument.type)
-            if lower in known:
+            if lower in known and known[lower][1] == is_tensor:
                 self._names.append(known[lower][0])
             elif lower in names and not is_tensor:
                 self._names.append(names[lower])

@@ -60,6 +60,13 @@ class Operators(unittest.TestCase):
         histogram(keys, counts)
         self.assertEqual(counts.tolist(), [3] * 256)
 
+    def test_bits_of_narrow_floats_are_taken_where_all_arguments_are_passed(self):
+        softmax = xtune.load("softmax", backend="host", defines={"TYPE": "bf16"})
+        x = torch.randn(4, 64).bfloat16()
+        bits = torch.empty(4, 64, dtype=torch.uint16)
+        softmax(x.view(torch.uint16), bits, 4, 64)
+        torch.testing.assert_close(bits.view(torch.bfloat16), x.softmax(1), rtol=1e-2, atol=1e-2)
+
     def test_what_does_not_fit_is_named(self):
         def refused(schema, *given):
             with self.assertRaises(xtune.InvalidArgumentError) as caught:
