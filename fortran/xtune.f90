@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Fortran's module of libxtune, whose C interface it calls (include/xtune/xtune.h). Fortran 2018: compile this file with
-! the program, because each compiler has a module format of its own.
+! the program, because compilers do not read each other's modules.
 !
 ! An array goes to a kernel as it lies in memory: Fortran's x(n, rows) is C's x[rows][n], so extents are reversed.
 ! xtune_transposed keeps Fortran's order for kernels that take transposed views. Arrays must have the attribute target.

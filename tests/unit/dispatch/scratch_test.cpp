@@ -59,7 +59,7 @@ TEST_CASE("scratch is allocated for each stream once, grows, and is zeroed befor
   CHECK(shop.runtime->allocations.size() == 3);  // kernels share a stream's block
 }
 
-TEST_CASE("a graph has scratch of its own, which no other launch uses") {
+TEST_CASE("a graph has its own scratch, which no other launch uses") {
   ScratchShop shop;
   const Kernel kernel = shop.kernel();
   int stream = 0;

@@ -721,7 +721,7 @@ TEST_CASE("an argument of a function is not a constant of its name elsewhere") {
   }
 }
 
-TEST_CASE("a launch in a branch of #if is no default, and both branches are steps") {
+TEST_CASE("a launch in a branch of #if gives no default, and both branches are steps") {
   const std::string source = scale_kernel +
                              "void run(float* p, float* q, int n) {\n#ifdef SMALL\n"
                              "  scale<<<(n + 63) / 64, 64>>>(p, q, 1, n);\n#else\n"
