@@ -17,6 +17,7 @@
 #include "errors.hpp"
 #include "results.hpp"
 #include "scalars.hpp"
+#include "xla.hpp"
 #include "xtune/benchmark.hpp"
 #include "xtune/error.hpp"
 
@@ -586,18 +587,22 @@ void add_methods(py::object& type) {
              });
 }
 
-/// For xtune.torch.
+/// For xtune.torch and xtune.jax.
 void add_descriptions(py::object& type) {
   add_method(type, "_call_arguments", [](const py::object& self) {
-    py::list list;  // name, whether it is an array, an output, required
+    py::list list;  // name, whether it is an array, an output, required, written
     for (const CallArgument& each : callee_of(self).kernel.call_arguments())
-      list.append(py::make_tuple(each.name, each.is_array, each.is_output, each.is_required));
+      list.append(py::make_tuple(each.name, each.is_array, each.is_output, each.is_required, each.is_written));
     return list;
   });
   add_method(type, "_problem_names", [](const py::object& self) { return callee_of(self).kernel.problem_names(); });
   add_method(type, "_outputs", [](const py::object& self, const py::dict& arrays, const py::dict& named) {
     return outputs_of(callee_of(self).kernel, arrays, named);
   });
+  add_method(type, "_register_xla_call",
+             [](const py::object& self, const std::string& key, const py::list& arrays, const py::dict& named) {
+               register_xla_call(callee_of(self).kernel, key, arrays, named);
+             });
 }
 
 void add_properties(py::object& type) {

@@ -7,6 +7,7 @@
 #include "results.hpp"
 #include "tunable.hpp"
 #include "tuning.hpp"
+#include "xla.hpp"
 
 PYBIND11_MODULE(_native, module) {
   module.doc() = "The C++ library; use the package xtune, which documents everything.";
@@ -15,4 +16,5 @@ PYBIND11_MODULE(_native, module) {
   xtune::python::define_kernel(module);
   xtune::python::define_tunable(module);
   xtune::python::define_tuning(module);
+  xtune::python::define_xla(module);
 }

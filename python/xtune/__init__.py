@@ -73,6 +73,7 @@ from xtune.tunable import Constant, In, InOut, Out, Scalar, Scratch, Table, Tens
 
 if TYPE_CHECKING:
     from xtune import compat as compat
+    from xtune import jax as jax
     from xtune import torch as torch
 
 __version__ = _native.version()
@@ -127,8 +128,8 @@ __all__ = [
 
 
 def __getattr__(name):
-    """xtune.compat and xtune.torch, which are imported when they are first used."""
-    if name in ("compat", "torch"):
+    """xtune.compat, xtune.jax and xtune.torch, which are imported when they are first used."""
+    if name in ("compat", "jax", "torch"):
         return importlib.import_module(f"xtune.{name}")
     raise AttributeError(f"module 'xtune' has no attribute '{name}'")
 
