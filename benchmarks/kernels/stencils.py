@@ -121,18 +121,17 @@ def stencil_3d(torch, sizes):
 
 
 def spmv(torch, sizes):
-    """The matrix of kernels/spmv/matrix.cuh as a CSR tensor, times a vector (cuSPARSE)."""
-    rows, columns = sizes["ROWS"], sizes["COLUMNS"]
+    """The matrix of configs/spmv.toml as a CSR tensor, times a vector (cuSPARSE)."""
+    rows, columns, elements = sizes["ROWS"], sizes["COLUMNS"], sizes["ELEMENTS"]
     number = torch.arange(rows + 1, device="cuda")
-    begin = number * sizes["WIDTH"]
+    shares = number.clone()
     for shift in (5, 10, 15):
-        begin += sizes["TAIL"] * (((number + (1 << shift) - 1) >> shift) << shift)
-    elements = int(begin[-1])
+        shares += sizes["TAIL"] * (((number + (1 << shift) - 1) >> shift) << shift)
+    begin = elements * shares // int(shares[-1])
     k = torch.arange(elements, device="cuda")
-    scattered = (k * 2654435769) & 0xFFFFFFFF
-    column = ((k * (columns * 2**32 // elements)) >> 32) + ((scattered * sizes["SPREAD"]) >> 32)
-    column = torch.where(column < columns, column, column - columns).to(torch.int32)
-    del k, scattered
+    column = k * columns // elements + (((k * 2654435769) & 0xFFFFFFFF) * sizes["SPREAD"] >> 32)
+    column = (column % columns).to(torch.int32)
+    del k
     values = torch.rand(elements, device="cuda", dtype=element_type(torch, sizes))
     matrix = torch.sparse_csr_tensor(begin.to(torch.int32), column, values, (rows, columns))
     x = torch.rand(columns, device="cuda", dtype=values.dtype)
@@ -218,7 +217,9 @@ CASES = [
     Case("stencil_3d", {"RADIUS": 4}, {"torch.compile": stencil_3d}, "25 points"),
     Case("spmv", {}, {"CSR @ x": spmv}, "32 elements a row"),
     Case("spmv", {"SPREAD": 256}, {"CSR @ x": spmv}, "32 elements a row, wider band"),
-    Case("spmv", {"WIDTH": 4, "TAIL": 4, "SPREAD": 256}, {"CSR @ x": spmv}, "4 elements a row, and long rows"),
+    Case(
+        "spmv", {"ELEMENTS": 67108864, "TAIL": 1, "SPREAD": 256}, {"CSR @ x": spmv}, "4 elements a row, and long rows"
+    ),
     Case("spmv", {"TYPE": "f64"}, {"CSR @ x": spmv}, "32 elements a row, f64"),
     Case("histogram", {}, {"histc of f32": histogram}, "u32, 256 bins"),
     Case("histogram", {"SKEW": 5}, {"histc of f32": histogram}, "u32, 256 bins, skewed"),
@@ -250,9 +251,7 @@ def minimum_work(kernel, sizes):
     if kernel == "stencil_3d":
         return 2 * size * sizes["L"] * sizes["M"] * sizes["N"], 0, ""
     if kernel == "spmv":
-        elements = sizes["ROWS"] * sizes["WIDTH"]
-        for shift in (5, 10, 15):
-            elements += sizes["TAIL"] * ((sizes["ROWS"] + (1 << shift) - 1) >> shift << shift)
+        elements = sizes["ELEMENTS"]
         return elements * (size + 4) + sizes["ROWS"] * (4 + size) + sizes["COLUMNS"] * size, 2 * elements, ""
     if kernel == "histogram":
         return size * sizes["N"], 0, ""

@@ -18,7 +18,8 @@ enum class Fill {
   permutation,  ///< 0, 1, 2, ... of each row in random order
   one_hot,      ///< a one at a random place of each row, or as many as its number says, between zeros
   integers,     ///< random integers from its first number to below its second
-  offsets       ///< where the rows of a sparse matrix begin: from 0 in ascending order to its number
+  offsets,      ///< where the rows of a sparse matrix begin: from 0 in ascending order to its number
+  formula       ///< the value of an expression, in which `index` is an element's number, and i0, i1, ... its places
 };
 
 }  // namespace xtune

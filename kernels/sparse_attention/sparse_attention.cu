@@ -23,7 +23,7 @@ __device__ inline void mark_choices(Shared& shared, const Problem& problem) {
     const int slot = i % problem.selected, position = problem.first_position() + i / problem.selected;
     if (position >= problem.seq) break;
     const long long row = static_cast<long long>(problem.begin() + position) * problem.kv_heads + problem.kv_head();
-    const int block = chosen_block(problem.choices[row * problem.selected + slot], slot, problem.selected, position);
+    const int block = chosen_block(problem.choices[row * problem.selected + slot], position);
     if (block >= 0) atomicOr(&shared.table()[block], 1u << i / problem.selected);
   }
 }

@@ -15,9 +15,9 @@ __device__ float warp_sum(float x) {
 }
 
 /// Whether an earlier slot has the same block.
-__device__ bool repeats(const int* choices, int slot, int count, int position, int block) {
+__device__ bool repeats(const int* choices, int slot, int position, int block) {
   for (int i = 0; i < slot; ++i) {
-    if (chosen_block(choices[i], i, count, position) == block) return true;
+    if (chosen_block(choices[i], position) == block) return true;
   }
   return false;
 }
@@ -35,8 +35,8 @@ extern "C" __global__ void sparse_attention_naive(const Number* q, const Number*
   float query[columns], maximum = -3e38f, total = 0, sums[columns] = {};
   for (int i = 0; i < columns; ++i) query[i] = scale * static_cast<float>(q[q_row + 32 * i]);
   for (int slot = 0; slot < selected; ++slot) {
-    const int block = chosen_block(own[slot], slot, selected, position);
-    if (block < 0 || repeats(own, slot, selected, position, block)) continue;
+    const int block = chosen_block(own[slot], position);
+    if (block < 0 || repeats(own, slot, position, block)) continue;
     const int end = min((block + 1) * BLOCK_SIZE, position + 1);
     for (int key = block * BLOCK_SIZE; key < end; ++key) {
       const long long row = ((begin + key) * kv_heads + kv_head) * HEAD_DIM + lane;

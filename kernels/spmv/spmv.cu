@@ -26,8 +26,8 @@ struct Products {
     }
   }
 
-  __device__ VALUE product(const Matrix& a, const VALUE* x, int k, int v, int begin, int end) const {
-    return begin <= k + v && k + v < end ? value.x[v] * x[a.column_of(k + v, column.x[v])] : VALUE(0);
+  __device__ VALUE product(const VALUE* x, int k, int v, int begin, int end) const {
+    return begin <= k + v && k + v < end ? value.x[v] * x[column.x[v]] : VALUE(0);
   }
 };
 
@@ -42,14 +42,14 @@ __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
   constexpr int groups = BLOCK / LANES, step = LANES * VECTOR;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % LANES;
   const int first_row = static_cast<int>(blockIdx.x) * (groups * PARTS) + thread / LANES;
-  const int element_count = a.begin(a.rows);
+  const int element_count = a.row_begin[a.rows];
   const bool packed = takes_packs(a);
   const auto row = [&](int part) { return first_row + part * groups; };
   int begin[PARTS], end[PARTS], longest = 0;
 #pragma unroll
   for (int part = 0; part < PARTS; ++part) {
-    begin[part] = row(part) < a.rows ? a.begin(row(part)) : 0;
-    end[part] = row(part) < a.rows ? a.begin(row(part) + 1) : 0;
+    begin[part] = row(part) < a.rows ? a.row_begin[row(part)] : 0;
+    end[part] = row(part) < a.rows ? a.row_begin[row(part) + 1] : 0;
   }
 #pragma unroll
   for (int part = 0; part < PARTS; ++part) longest = max_of(longest, end[part] - begin[part] / VECTOR * VECTOR);
@@ -72,7 +72,7 @@ __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
       for (int i = 0; i < ITEMS; ++i) {
 #pragma unroll
         for (int v = 0; v < VECTOR; ++v)
-          sum[part] += products[part][i].product(a, x, element(part, i), v, begin[part], end[part]);
+          sum[part] += products[part][i].product(x, element(part, i), v, begin[part], end[part]);
       }
     }
   }
@@ -112,7 +112,7 @@ __device__ inline int row_of(const Matrix& a, int k) {
   int row = 0, beyond = a.rows;
   while (beyond - row > 1) {
     const int step = ceil_div(beyond - row, lane_count), probe = row + lane * step;
-    const unsigned int before = xtune::ballot(probe < beyond && a.begin(probe) <= k);
+    const unsigned int before = xtune::ballot(probe < beyond && a.row_begin[probe] <= k);
     row += (__popc(before) - 1) * step;
     beyond = min_of(beyond, row + step);
   }
@@ -165,9 +165,9 @@ struct Part {
   __device__ void note_rows(const Matrix& a, int first, int end) {
 #pragma unroll 1
     for (int row = first_row + static_cast<int>(threadIdx.x); row < a.rows; row += BLOCK) {
-      const int begin = a.begin(row);
+      const int begin = a.row_begin[row];
       if (begin >= end) break;
-      if (begin >= first && begin < a.begin(row + 1)) begun[place(begin - first)] = row;
+      if (begin >= first && begin < a.row_begin[row + 1]) begun[place(begin - first)] = row;
     }
   }
 };
@@ -197,7 +197,7 @@ __device__ inline void finish_part(Part& part, const Matrix& a, VALUE* y, int fi
   if (open.row >= 0) {
     if (before.row >= 0) {
       y[before.row] = before.sum + lead;
-    } else if (thread > 0 || a.begin(first_row) < first) {
+    } else if (thread > 0 || a.row_begin[first_row] < first) {
       atomicAdd(y + first_row, before.sum + lead);
     }
   }
@@ -212,7 +212,7 @@ __device__ inline void finish_part(Part& part, const Matrix& a, VALUE* y, int fi
 /// and rows that lie in several parts are added up.
 __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
   __shared__ Part part;
-  const int thread = static_cast<int>(threadIdx.x), element_count = a.begin(a.rows);
+  const int thread = static_cast<int>(threadIdx.x), element_count = a.row_begin[a.rows];
   const bool packed = takes_packs(a);
   int first = static_cast<int>(blockIdx.x) * (PARTS * part_elements);
   const int last = min_of(first + PARTS * part_elements, element_count);
@@ -239,7 +239,7 @@ __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
     for (int i = 0; i < ITEMS; ++i) {
 #pragma unroll
       for (int v = 0; v < VECTOR; ++v)
-        part.put(element(i) + v, products[i].product(a, x, first + element(i), v, first, end));
+        part.put(element(i) + v, products[i].product(x, first + element(i), v, first, end));
     }
     if (end < last) load(end);  // on its way while rows are added up
     __syncthreads();
@@ -252,7 +252,6 @@ __device__ inline void multiply(const Matrix& a, const VALUE* x, VALUE* y) {
 
 /// The arguments but x and y are those of Matrix. Grid and block: see multiply() above.
 extern "C" __global__ void LAUNCH_BOUNDS(BLOCK, 1)
-    spmv(const int* row_begin, const unsigned int* column, const VALUE* value, const VALUE* x, VALUE* y, int rows,
-         int columns, int width, int tail, int spread, long long columns_per_element) {
-  multiply({row_begin, column, value, rows, columns, width, tail, spread, columns_per_element}, x, y);
+    spmv(const int* row_begin, const unsigned int* column, const VALUE* value, const VALUE* x, VALUE* y, int rows) {
+  multiply({row_begin, column, value, rows}, x, y);
 }

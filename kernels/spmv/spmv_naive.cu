@@ -3,14 +3,10 @@
 
 /// Takes spmv's arguments. Threads: at least as many as rows.
 extern "C" __global__ void spmv_naive(const int* row_begin, const unsigned int* column, const VALUE* value,
-                                      const VALUE* x, VALUE* y, int rows, int columns, int width, int tail, int spread,
-                                      long long columns_per_element) {
-  const Matrix a{row_begin, column, value, rows, columns, width, tail, spread, columns_per_element};
+                                      const VALUE* x, VALUE* y, int rows) {
   const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (row >= rows) return;
   double sum = 0;
-  for (int k = a.begin(row); k < a.begin(row + 1); ++k) {
-    sum += static_cast<double>(value[k]) * x[a.column_of(k, column[k])];
-  }
+  for (int k = row_begin[row]; k < row_begin[row + 1]; ++k) sum += static_cast<double>(value[k]) * x[column[k]];
   y[row] = static_cast<VALUE>(sum);
 }

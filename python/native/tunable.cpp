@@ -88,17 +88,17 @@ Data generated_by(py::object function) {
 
 Data filled_by(const std::string& word, const std::vector<Formula>& numbers) {
   const std::map<std::string, Fill> fills{
-      {"auto", Fill::automatic},   {"integer", Fill::integer}, {"uniform", Fill::uniform},
-      {"normal", Fill::normal},    {"randn", Fill::randn},     {"zero", Fill::zero},
-      {"one", Fill::one},          {"range", Fill::range},     {"sorted", Fill::sorted},
-      {"one_hot", Fill::one_hot},  {"offsets", Fill::offsets}, {"permutation", Fill::permutation},
-      {"integers", Fill::integers}};
+      {"auto", Fill::automatic},    {"integer", Fill::integer}, {"uniform", Fill::uniform},
+      {"normal", Fill::normal},     {"randn", Fill::randn},     {"zero", Fill::zero},
+      {"one", Fill::one},           {"range", Fill::range},     {"sorted", Fill::sorted},
+      {"one_hot", Fill::one_hot},   {"offsets", Fill::offsets}, {"permutation", Fill::permutation},
+      {"integers", Fill::integers}, {"formula", Fill::formula}};
   const auto found = fills.find(word);
   if (found == fills.end())
     throw Error(ErrorKind::invalid_argument,
                 "fill '" + word +
                     "' is unknown: use auto, integer, uniform, normal, zero, one, range, sorted, permutation, one_hot, "
-                    "integers or offsets");
+                    "integers, offsets or formula");
   std::vector<Value> values;
   for (const Formula& number : numbers) values.emplace_back(number.text());
   return {found->second, values};

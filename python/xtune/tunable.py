@@ -144,7 +144,8 @@ class In(_Buffer):
     "integer", "uniform", "normal", "zero", "one", "range", "sorted", "permutation" or "one_hot", or a word with its
     numbers: {"integers": (first, end)} for random integers that are at least first and below end, such as indices,
     {"sorted": (first, end)} for these in ascending order, {"offsets": end} for where the rows of a sparse matrix begin,
-    {"one_hot": count} for several ones in a row. A number may be an expression over the problem and the names of other
+    {"one_hot": count} for several ones in a row, {"formula": "index % 7"} for the value of an expression in which `index`
+    is an element's number, and i0, i1, ... its indices in each dimension. A number may be an expression over the problem and the names of other
     buffers, which stand for their number of elements. None: "auto", small random numbers.
     dtype: "f32", numpy.float32, torch.bfloat16; needed without an array.
     shape: extents as numbers or expressions over the problem, ("M", "N"); without it the array's own, as numbers. With

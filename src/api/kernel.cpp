@@ -291,7 +291,7 @@ dispatch::Build build_of(const Result& result, const spec::Spec& spec) {
       for (const std::uint8_t byte : argument.bytes) value.bytes.push_back(std::byte{byte});
     }
     if (argument.kind != WinningArgument::Kind::scalar) continue;
-    const auto encoded = resolve::encode_scalar(argument.dtype, argument.filled.value_or(Value(false)));
+    const auto encoded = spec::encode_scalar(argument.dtype, argument.filled.value_or(Value(false)));
     if (!encoded)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("Result::binary: the scalar '{}' of {} cannot be {}", argument.name,

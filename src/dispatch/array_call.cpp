@@ -341,7 +341,7 @@ class ArrayPlan::Solver {
   std::vector<std::byte> value_of(const spec::ArgSpec& argument) const {
     const spec::Text& text = argument.call_value ? *argument.call_value : *argument.value;
     const Value value = spec::evaluate(text, spec::lookup_names(known_, facts_));
-    auto bytes = resolve::encode_scalar(dtype_of(argument, known_), value);
+    auto bytes = spec::encode_scalar(dtype_of(argument, known_), value);
     if (!bytes)
       fail(fmt::format("the scalar '{}' of {} cannot be {}", argument.name, to_string(argument.dtype), to_text(value)));
     return *std::move(bytes);

@@ -152,7 +152,7 @@ struct Placed {
     std::vector<std::vector<std::byte>> bytes(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!values[i]) continue;
-      auto encoded = resolve::encode_scalar(Kernel::type_of(call, i), *values[i]);
+      auto encoded = spec::encode_scalar(Kernel::type_of(call, i), *values[i]);
       if (!encoded)
         throw Error(ErrorKind::invalid_argument, fmt::format("{}: '{}' is a scalar of {} and was given {}",
                                                              kernel.name(), kernel.call_arguments()[i].name,

@@ -118,6 +118,27 @@ class Kernels(unittest.TestCase):
         y = xtune.load("nbody", backend="host")(bodies)
         np.testing.assert_allclose(y[:, :3], (apart * weights[..., None]).sum(1), rtol=1e-3, atol=1e-3)
 
+    def test_a_sparse_matrix(self):
+        dense = np.where(RNG.random((60, 50)) < 0.1, RNG.random((60, 50)), 0).astype(np.float32)
+        row, column = np.nonzero(dense)
+        begin = np.concatenate([[0], np.bincount(row, minlength=60).cumsum()]).astype(np.int32)
+        x, y = normal(50), np.zeros(60, np.float32)
+        xtune.load("spmv", backend="host")(begin, column.astype(np.uint32), dense[row, column], x, y)
+        np.testing.assert_allclose(y, wide(dense) @ x, rtol=1e-4, atol=1e-5)
+
+    def test_attention_to_chosen_blocks(self):
+        seq, heads, group, size = 80, 1, 16, 32
+        q, k, v = (normal(1, seq, count, 64, dtype=np.float16) for count in (heads * group, heads, heads))
+        choices = RNG.integers(-1, 3, (1, seq, heads, 2), dtype=np.int32)
+        seen = np.zeros((seq, seq), bool)
+        for i in range(seq):
+            for block in choices[0, i, 0]:
+                seen[i, block * size : (block + 1) * size if block >= 0 else 0] = True
+        seen &= np.tri(seq, dtype=bool)
+        scores = np.where(seen[:, None], np.einsum("ihd,jd->ihj", wide(q[0]), wide(k[0, :, 0])) / 8, -1e30)
+        expected = np.where(seen.any(1)[:, None, None], softmax(scores) @ wide(v[0, :, 0]), 0)
+        self.check("sparse_attention", (q, k, v, choices), expected[None], 1e-2, BLOCK_SIZE=size)
+
     def test_attention(self):
         q, k, v = (normal(1, 96, 2, 64, dtype=np.float16) for _ in range(3))
         self.check("attention_hopper", (q, k, v), attention(q, k, v), 1e-2)

@@ -23,7 +23,7 @@ LAYERS = {
     "core/search": ["core/space"],
     "core/build": ["core/space", "core/device", "core/spec"],
     "core/measure": ["core/device", "core/spec", "core/build"],
-    "core/validate": ["core/device", "core/spec", "core/build"],
+    "core/validate": ["core/device", "core/space", "core/spec", "core/build"],
     "core/init": ["core/space", "core/spec", "core/build"],
     "core/resolve": [
         "core/space",

@@ -244,7 +244,7 @@ namespace {
 
 std::vector<std::byte> encoded_value(const spec::ArgSpec& argument, const space::Lookup& names) {
   const Value value = spec::evaluate(*argument.value, names);
-  if (auto encoded = encode_scalar(argument.dtype, value)) return *std::move(encoded);
+  if (auto encoded = spec::encode_scalar(argument.dtype, value)) return *std::move(encoded);
   fail_at(argument.value->at,
           fmt::format("{} '{}': {} does not fit {}", spec::kind_words.of(argument.kind), argument.name,
                       text_and_value(argument.value->text, space::shown_text(value)), to_string(argument.dtype)));
@@ -262,21 +262,34 @@ std::vector<std::uint64_t> shape_of(const spec::ArgSpec& argument, const space::
   return shape;
 }
 
-/// Those of a fill, in which the name of a buffer stands for its number of elements.
-std::vector<std::int64_t> numbers_of(const spec::ArgSpec& argument, const std::vector<spec::ArgSpec>& arguments,
-                                     const space::Lookup& names) {
+/// Sets the numbers of a fill, or its formula, in which the name of a buffer stands for its number of elements.
+void set_numbers(validate::ArgumentLayout& layout, const spec::ArgSpec& argument,
+                 const std::vector<spec::ArgSpec>& arguments, const space::Lookup& names) {
   Bindings sizes;
   const space::Lookup sizes_too = [&](std::string_view name) -> const Value* {
     const Value* const known = names(name);
     const spec::ArgSpec* const buffer = known ? nullptr : base::find_named(arguments, name);
     if (!buffer) return known;
-    validate::ArgumentLayout layout;
-    layout.shape = shape_of(*buffer, names);
-    return &(sizes[buffer->name] = static_cast<std::int64_t>(layout.elements()));
+    validate::ArgumentLayout of_buffer;
+    of_buffer.shape = shape_of(*buffer, names);
+    return &(sizes[buffer->name] = static_cast<std::int64_t>(of_buffer.elements()));
   };
-  std::vector<std::int64_t> numbers;
-  for (const spec::Text& text : argument.numbers) numbers.push_back(spec::evaluate_integer(text, sizes_too));
-  return numbers;
+  if (argument.fill != Fill::formula) {
+    for (const spec::Text& text : argument.numbers) layout.numbers.push_back(spec::evaluate_integer(text, sizes_too));
+    return;
+  }
+  if (argument.numbers.size() != 1)
+    fail_at(argument.at, "argument '" + argument.name + "': a formula is one expression: { formula = \"index % 7\" }");
+  spec::Text formula = argument.numbers.front();
+  layout.formula = formula.text;
+  formula.derived = nullptr;
+  const space::Expression expression = spec::parse_expression(formula);
+  for (const std::string& name : expression.names()) {
+    if (std::ranges::find(spec::place_names, name) != spec::place_names.end()) continue;
+    spec::Text value = argument.numbers.front();
+    value.text = name;
+    layout.names[name] = spec::evaluate(value, sizes_too);
+  }
 }
 
 /// An argument whose texts name no parameters.
@@ -286,7 +299,7 @@ validate::ArgumentLayout layout_of(const spec::ArgSpec& argument, const std::vec
       argument.name, argument.role, argument.dtype, {}, argument.fill, argument.file, spec::to_string(argument.at)};
   layout.shape = shape_of(argument, names);
   if (argument.value) layout.value = encoded_value(argument, names);
-  layout.numbers = numbers_of(argument, arguments, names);
+  set_numbers(layout, argument, arguments, names);
   layout.sum_of = argument.sum_of;
   if (!argument.like.empty()) {
     layout.like = {layout_of(*base::find_named(arguments, argument.like), arguments, names, limit_bytes)};

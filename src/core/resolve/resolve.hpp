@@ -25,9 +25,6 @@ std::string device_part(const device::DeviceInfo& device);
 /// part.
 std::string cpu_quota_part(const device::DeviceInfo& device);
 
-/// A scalar argument in the kernel's format. nullopt: the value does not fit the type, or is a text.
-std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value);
-
 /// A configuration for which a text has no value, or one that is not allowed: "gemm.toml:31:9: division by zero in
 /// "N // B" (B = 0, N = 64)".
 struct NoValue : build::CandidateFailure {

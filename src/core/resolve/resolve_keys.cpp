@@ -71,6 +71,7 @@ std::string fill_text(const validate::ArgumentLayout& layout) {
   }
   std::string text = layout.sum_of.empty() ? spec::fill_words.of(layout.fill) : "sum of " + layout.sum_of;
   for (const std::int64_t number : layout.numbers) text += " " + std::to_string(number);
+  if (layout.fill == Fill::formula) text += " " + layout.formula + " " + space::bindings_text(layout.names);
   return text;
 }
 

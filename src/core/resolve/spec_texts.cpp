@@ -180,33 +180,6 @@ std::string text_and_value(const std::string& text, const std::string& value) {
   return text == value ? value : text + " = " + value;
 }
 
-std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value) {
-  std::vector<std::byte> bytes(size_of(type));
-  if (const auto* digits = std::get_if<std::string>(&value)) {  // an integer above 2^63 - 1 (space::expr::Scalar)
-    std::uint64_t large = 0;
-    const auto [stop, error] = std::from_chars(digits->data(), digits->data() + digits->size(), large);
-    if (type != DType::u64 || error != std::errc() || stop != digits->data() + digits->size() || large >> 63 == 0)
-      return std::nullopt;
-    std::memcpy(bytes.data(), &large, sizeof large);
-    return bytes;
-  }
-  const auto if_fits = [&](bool fits) { return fits ? std::optional(std::move(bytes)) : std::nullopt; };
-  if (const auto* number = std::get_if<double>(&value)) {
-    spec::encode(type, *number, bytes.data());
-    const double encoded = spec::decode(type, bytes.data());
-    // A float is accepted for an integer argument if nothing is lost: M / 2 is a float in this language.
-    const bool rounds = spec::is_floating(type) && std::isfinite(*number);
-    return if_fits(rounds ? std::isfinite(encoded)
-                          : encoded == *number || (std::isnan(encoded) && std::isnan(*number)));
-  }
-  const auto* integer = std::get_if<std::int64_t>(&value);
-  const std::int64_t whole = integer ? *integer : std::get<bool>(value);
-  spec::encode(type, whole, bytes.data());
-  if (type == DType::i64 || type == DType::u64) return if_fits(type == DType::i64 || whole >= 0);
-  const double encoded = spec::decode(type, bytes.data());
-  return if_fits(spec::is_floating(type) ? std::isfinite(encoded) : encoded == static_cast<double>(whole));
-}
-
 void SpecTexts::reject(const std::vector<const spec::CompiledText*>& texts, const space::Config& config,
                        const spec::Location& at, const std::string& complaint, Limit limit,
                        const LoopIndex* index) const {

@@ -91,7 +91,7 @@ measure::ScalarArgument SpecTexts::bytes_of(const ValueTexts& value, const space
     for (std::size_t i = 0; i < field.field.numbers(); ++i) {
       const spec::CompiledText& text = field.value[field.value.size() == 1 ? 0 : i];
       const Value number = value_of(text, config, index);
-      const auto encoded = encode_scalar(field.field.dtype, number);
+      const auto encoded = spec::encode_scalar(field.field.dtype, number);
       if (!encoded)
         reject({&text}, config, text.source().at,
                fmt::format("{}: {} does not fit {}", title(value, field),

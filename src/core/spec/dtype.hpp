@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "xtune/dtype.hpp"
+#include "xtune/value.hpp"
 
 namespace xtune::spec {
 
@@ -32,5 +35,8 @@ void decode(DType type, const std::byte* elements, std::span<double> values) noe
 void encode(DType type, double value, std::byte* element) noexcept;
 /// Stores a 64-bit integer exactly in an integer type (clamped), or rounded once in a float type.
 void encode(DType type, std::int64_t value, std::byte* element) noexcept;
+
+/// The value of an expression as one element. nullopt: it does not fit the type, or is a text.
+std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value);
 
 }  // namespace xtune::spec

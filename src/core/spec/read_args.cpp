@@ -253,12 +253,14 @@ void read_shape(const Reader& reader, const TomlNode& item, ArgSpec& arg) {
 /// fill = "sorted", or a word with its numbers: fill = { integers = [0, "ROWS"] }, fill = { offsets = "NNZ" }
 void read_fill(const Reader& reader, const TomlNode& fill, ArgSpec& arg) {
   if (!fill.is_table()) return static_cast<void>(arg.fill = reader.word(fill, "fill", fill_words));
-  reader.check_keys(fill, "fill", {"integers", "sorted", "offsets", "one_hot", "constant", "like", "permute"});
+  reader.check_keys(fill, "fill",
+                    {"integers", "sorted", "offsets", "one_hot", "constant", "formula", "like", "permute"});
   if (fill.find("like") != nullptr) return read_like(reader, fill, arg);
   if (fill.entries.size() != 1 || fill.find("permute") != nullptr)
     reader.fail(
         fill.at,
-        "fill: expected a word or { integers = [first, end] }, as well as sorted, offsets, one_hot, constant and like");
+        "fill: expected a word or { integers = [first, end] }, as well as sorted, offsets, one_hot, constant, formula "
+        "and like");
   const auto& [word, numbers] = fill.entries.front();
   if (word == "constant") return static_cast<void>(arg.value = reader.expression(numbers, word));
   arg.fill = *fill_words.find(word);

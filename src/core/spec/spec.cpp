@@ -55,7 +55,9 @@ class ExpressionChecker {
     for (const ArgSpec& arg : spec_.args) {
       const bool is_scratch = arg.role == ArgRole::scratch;
       for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
-      for (const Text& text : arg.numbers) check(text, problem_device_and_buffers_, "a number of a fill");
+      Names of_fill = problem_device_and_buffers_;
+      if (arg.fill == Fill::formula) of_fill.insert(of_fill.end(), place_names.begin(), place_names.end());
+      for (const Text& text : arg.numbers) check(text, of_fill, "a number of a fill");
       if (arg.value) check(*arg.value, arg.kind == ArgKind::scalar ? all_ : problem_and_device_, "a value");
       for (const FieldSpec& field : arg.fields) {
         for (const Text& text : field.value) check(text, all_, "a value");

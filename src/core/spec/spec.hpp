@@ -112,9 +112,11 @@ constexpr bool is_output(ArgRole role) noexcept { return role == ArgRole::out ||
 inline constexpr auto kind_words =
     base::enum_words<ArgKind>("buffer", "scalar", "constant", "tensor_map", "struct", "table");
 inline constexpr auto role_words = base::enum_words<ArgRole>("in", "out", "inout", "scratch");
+/// The names of an element's place in Fill::formula: its number, and its index in each dimension.
+inline constexpr std::array place_names{"index", "i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7"};
 inline constexpr auto fill_words =
     base::enum_words<Fill>("auto", "integer", "uniform", "normal", "randn", "zero", "one", "range", "sorted",
-                           "permutation", "one_hot", "integers", "offsets");
+                           "permutation", "one_hot", "integers", "offsets", "formula");
 
 /// How a kernel reads a buffer through a tensor map. Expressions over problem, device and parameters, dimensions in the
 /// order of the shape.
@@ -157,7 +159,8 @@ struct ArgSpec {
       dtype_text;               ///< where the problem decides on the type: a template text; dtype is the first case's
   std::vector<Text> shape;      ///< buffers, constants: expressions over problem and device, of scratch also parameters
   Fill fill = Fill::automatic;  ///< scratch: zero where every launch is to find zeros
-  std::vector<Text> numbers{};  ///< of the fill: over problem, device and buffers, which stand for their elements
+  std::vector<Text> numbers{};  ///< of the fill: over problem, device and buffers, which stand for their elements; of a
+                                ///< formula the expression, which may also name an element's place
   std::filesystem::path file;   ///< absolute .npy, instead of fill
   bool in_code = false;         ///< the application's data, which only a run writes to a file
   /// Scalars: an expression over problem, device and parameters. Constants, instead of shape, fill and file: one

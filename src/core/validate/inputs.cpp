@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -13,6 +14,9 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "core/space/expression.hpp"
+#include "core/space/value.hpp"
+#include "core/spec/dtype.hpp"
 #include "core/validate/npy.hpp"
 #include "core/validate/tolerance.hpp"
 #include "system/machine.hpp"
@@ -194,6 +198,53 @@ void fill_integers(const ArgumentLayout& layout, std::uint64_t seed, std::span<s
   });
 }
 
+/// Computes the elements of a formula.
+class Formula {
+ public:
+  explicit Formula(const ArgumentLayout& layout)
+      : layout_(layout), expression_(space::Expression::parse(layout.formula)) {
+    for (std::size_t i = 0; i < spec::place_names.size(); ++i)
+      is_used_[i] = expression_.names().contains(spec::place_names[i]);
+  }
+
+  /// Those from begin to end, one after the other from `to` on.
+  void fill(std::uint64_t begin, std::uint64_t end, std::byte* to) const {
+    std::array<Value, spec::place_names.size()> place;
+    const space::Lookup lookup = [&](std::string_view name) -> const Value* {
+      const auto at = std::ranges::find(spec::place_names, name) - spec::place_names.begin();
+      return at < std::ssize(place) ? &place[static_cast<std::size_t>(at)] : space::find_value(layout_.names, name);
+    };
+    const std::size_t size = size_of(layout_.dtype);
+    for (std::uint64_t i = begin; i < end; ++i, to += size) {
+      put(i, place);
+      try {
+        const Value value = expression_.evaluate(lookup);
+        const auto element = spec::encode_scalar(layout_.dtype, value);
+        if (!element) refuse(i, fmt::format("{} does not fit", space::shown_text(value)));
+        std::memcpy(to, element->data(), size);
+      } catch (const space::ExpressionError& error) {
+        refuse(i, error.what());
+      }
+    }
+  }
+
+ private:
+  void put(std::uint64_t number, std::span<Value> place) const {
+    place[0] = static_cast<std::int64_t>(number);
+    for (std::size_t i = layout_.shape.size(); i-- > 0; number /= layout_.shape[i])
+      if (is_used_[i + 1]) place[i + 1] = static_cast<std::int64_t>(number % layout_.shape[i]);
+  }
+  [[noreturn]] void refuse(std::uint64_t number, const std::string& why) const {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("argument '{}' {}: fill by formula \"{}\": element {}: {}", layout_.name,
+                            describe(layout_.dtype, layout_.shape), layout_.formula, number, why));
+  }
+
+  const ArgumentLayout& layout_;
+  space::Expression expression_;
+  std::array<bool, spec::place_names.size()> is_used_{};
+};
+
 NpyHeader header_of(const ArgumentLayout& layout) {
   NpyHeader header = read_npy_header(layout.file);
   const bool same_type = header.dtype == layout.dtype || header.dtype == npy_storage(layout.dtype);
@@ -314,6 +365,12 @@ void check_contents(const ArgumentLayout& layout) {
       require(numbers[0] >= 0, "the number of elements is negative");
       require(represents(layout.dtype, numbers[0]), misfit(layout.dtype, numbers[0]));
       return require(length >= 2, "N rows have N + 1 offsets, so at least 2");
+    case Fill::formula: {
+      std::vector<std::byte> ends(layout.bytes() == 0 ? 0 : size_of(layout.dtype));
+      for (const std::uint64_t i : {std::uint64_t{0}, layout.elements() - 1})
+        if (!ends.empty()) Formula(layout).fill(i, i + 1, ends.data());
+      return;
+    }
     case Fill::one_hot:
       return require(numbers.empty() ||
                          (numbers.size() == 1 && numbers[0] >= 0 && static_cast<std::uint64_t>(numbers[0]) <= length),
@@ -374,6 +431,11 @@ void fill_input(const ArgumentLayout& layout, std::uint64_t seed, std::span<std:
       });
     case Fill::offsets:
       return fill_rows(layout, seed, data, [&](const Row& row) { offset(row, layout.numbers.at(0)); });
+    case Fill::formula:
+      return system::parallel_for(layout.elements(), filled_grain,
+                                  [&, formula = Formula(layout)](std::uint64_t begin, std::uint64_t end) {
+                                    formula.fill(begin, end, data.data() + begin * size_of(type));
+                                  });
   }
 }
 

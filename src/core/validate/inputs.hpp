@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/spec/spec.hpp"
+#include "xtune/value.hpp"
 
 namespace xtune::validate {
 
@@ -24,6 +25,8 @@ struct ArgumentLayout {
   std::vector<std::int64_t> numbers{};  ///< of the fill
   std::vector<ArgumentLayout> like{};   ///< the argument with these contents; empty: it has its own
   std::vector<std::size_t> permute{};   ///< of `like`: the order of its dimensions here; empty: as they are
+  std::string formula{};                ///< of Fill::formula: the expression
+  Bindings names{};                     ///< of the formula, but those of an element's place
   std::string sum_of{};                 ///< the scratch buffer that is added up into this output; empty: none
   /// The product of the extents; 2^64 - 1 if it is larger than that. An empty shape is one element.
   std::uint64_t elements() const noexcept;
@@ -50,6 +53,9 @@ std::string describe(DType dtype, const std::vector<std::uint64_t>& shape);
 /// 0, 1, ... in random order (Fisher and Yates). one_hot: ones at as many random places as its number says (1), zeros
 /// elsewhere (Knuth's algorithm S). offsets: 0, then random integers in ascending order whose differences are
 /// distributed like those of sorted uniform numbers, then its number.
+///
+/// formula: each element by itself. A value that does not fit the type, or cannot be computed, throws
+/// Error(invalid_argument) that names the element.
 ///
 /// A file must have the layout's shape and dtype, else Error(invalid_argument) names both. bf16 and fp8 are read from
 /// files of u16 and u8, as NumPy has no such types.

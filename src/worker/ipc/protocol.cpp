@@ -100,7 +100,7 @@ constexpr auto members<measure::Incumbent> = [](auto& of) { return std::tie(of.m
 template <>
 constexpr auto members<ArgumentLayout> = [](auto& of) {
   return std::tie(of.name, of.role, of.dtype, of.shape, of.fill, of.file, of.at, of.value, of.numbers, of.like,
-                  of.permute, of.sum_of);
+                  of.permute, of.formula, of.names, of.sum_of);
 };
 template <>
 constexpr auto members<ToleranceRule> = [](auto& of) {

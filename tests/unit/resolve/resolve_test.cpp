@@ -251,23 +251,23 @@ TEST_CASE("a text without a value rejects the configuration that it has none for
 
 TEST_CASE("an infinite scalar is passed where its type has infinities") {
   const float infinity = std::numeric_limits<float>::infinity();
-  const auto scalar = resolve::encode_scalar(DType::f32, -infinity);
+  const auto scalar = spec::encode_scalar(DType::f32, -infinity);
   REQUIRE(scalar);
   CHECK(std::memcmp(scalar->data(), std::array{-infinity}.data(), sizeof infinity) == 0);
-  CHECK(resolve::encode_scalar(DType::bf16, std::nan("")));
-  CHECK(resolve::encode_scalar(DType::f8e5m2, infinity));
-  CHECK_FALSE(resolve::encode_scalar(DType::f8e4m3, infinity));
-  CHECK_FALSE(resolve::encode_scalar(DType::i32, infinity));
-  CHECK_FALSE(resolve::encode_scalar(DType::f16, 1e6));
+  CHECK(spec::encode_scalar(DType::bf16, std::nan("")));
+  CHECK(spec::encode_scalar(DType::f8e5m2, infinity));
+  CHECK_FALSE(spec::encode_scalar(DType::f8e4m3, infinity));
+  CHECK_FALSE(spec::encode_scalar(DType::i32, infinity));
+  CHECK_FALSE(spec::encode_scalar(DType::f16, 1e6));
 }
 
 TEST_CASE("a u64 takes integers up to 2^64 - 1") {
-  const auto scalar = resolve::encode_scalar(DType::u64, spec::evaluate(text("2**64 - 1", 1), {}));
+  const auto scalar = spec::encode_scalar(DType::u64, spec::evaluate(text("2**64 - 1", 1), {}));
   REQUIRE(scalar);
   CHECK(std::memcmp(scalar->data(), std::array{~std::uint64_t{0}}.data(), 8) == 0);
-  CHECK_FALSE(resolve::encode_scalar(DType::u64, spec::evaluate(text("2**64", 1), {})));
-  CHECK_FALSE(resolve::encode_scalar(DType::i64, spec::evaluate(text("2**63", 1), {})));
-  CHECK_FALSE(resolve::encode_scalar(DType::u64, Value("7")));
+  CHECK_FALSE(spec::encode_scalar(DType::u64, spec::evaluate(text("2**64", 1), {})));
+  CHECK_FALSE(spec::encode_scalar(DType::i64, spec::evaluate(text("2**63", 1), {})));
+  CHECK_FALSE(spec::encode_scalar(DType::u64, Value("7")));
 }
 
 TEST_CASE("a failing text that no parameter has part in fails for all, and so does the reference's launch") {
@@ -711,6 +711,27 @@ TEST_CASE("Random integers lie in a range of the problem, within the type") {
   CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("0", "32769 + M"); }), "33768 does not fit i16"));
   // A buffer's name is its number of elements, 1000 x 64.
   CHECK(range("0", "A // 64")[1] == 1000);
+}
+
+TEST_CASE("A formula has the values of its names, also of derived ones and of buffers' sizes") {
+  Job job;
+  job.spec.args[0].dtype = DType::i32;
+  job.spec.args[0].fill = Fill::formula;
+  const auto layout = [&](const char* formula) {
+    job.spec.args[0].numbers = {text(formula, 22)};
+    job.spec.args[0].numbers[0].derived = std::make_shared<const space::Expression::Derived>(
+        space::Expression::Derived{{"HALF", space::Expression::parse("M // 2")}});
+    return job.with([](const auto& r) { return r.layouts().at(0); });
+  };
+  CHECK(layout("index % HALF + A - i1").names == Bindings{{"A", 64000}, {"HALF", 500}});
+  CHECK(layout("index % HALF + A - i1").formula == "index % HALF + A - i1");
+  const std::string key = job.key();
+  layout("index % HALF + A");
+  CHECK(job.key() != key);
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { layout("HALF // index"); }), "gemm.toml:22:5: argument 'A' i32["));
+  job.spec.args[0].numbers.clear();
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { job.with([](const auto& r) { return r.layouts(); }); }),
+            "argument 'A': a formula is one expression"));
 }
 
 TEST_CASE("A source in the spec is read as the spec's file, and its place there is no part of what it is") {

@@ -115,6 +115,9 @@ TEST_CASE("fills with numbers") {
   CHECK(filled("{ offsets = \"C + 1\" }")[0].numbers.at(0).text == "C + 1");
   CHECK(filled("{ one_hot = 2 }")[0].fill == Fill::one_hot);
   CHECK(filled("\"permutation\"")[0].fill == Fill::permutation);
+  CHECK(filled("{ formula = \"index % M + i0\" }")[0].numbers.at(0).text == "index % M + i0");
+  CHECK_THROWS_AS(filled("{ formula = \"index % X\" }"), const Error&);
+  CHECK_THROWS_AS(filled("{ integers = [0, \"index\"] }"), const Error&);
 }
 
 TEST_CASE("a restricted spec also has the whole space") {

@@ -230,6 +230,43 @@ TEST_CASE("Offsets begin at 0, never descend, end at their number, and make rows
   CHECK(distinct(values_of(layout)) == std::set<double>{0});
 }
 
+TEST_CASE("A formula makes each element from its place") {
+  ArgumentLayout layout = layout_of(DType::i32, {3, 2, 4}, Fill::formula);
+  layout.formula = "100 * i0 + 10 * i1 + i2 + (index - 8 * i0 - 4 * i1 - i2) * N";
+  layout.names = {{"N", 5}};
+  const std::vector<double> values = values_of(layout);
+  for (std::size_t i = 0; i < 24; ++i)
+    CHECK(values[i] == static_cast<double>(100 * (i / 8) + 10 * (i / 4 % 2) + i % 4));
+  layout.formula = "N / 2 if index % 2 else -0.25";
+  layout.dtype = DType::f32;
+  CHECK(distinct(values_of(layout)) == std::set<double>{-0.25, 2.5});
+  // Many pieces, each by another thread.
+  layout = layout_of(DType::u32, {300'000}, Fill::formula);
+  layout.formula = "index * 2654435769 % 2**32";
+  const std::vector<double> scattered = values_of(layout);
+  for (std::size_t i = 0; i < scattered.size(); i += 997)
+    CHECK(scattered[i] == static_cast<double>(static_cast<std::uint32_t>(i * 2654435769)));
+}
+
+TEST_CASE("An element of a formula that has no value in the type is named") {
+  const auto refused = [](DType type, const std::string& formula, bool is_seen_early) {
+    ArgumentLayout layout = layout_of(type, {10}, Fill::formula);
+    layout.formula = formula;
+    std::string message;
+    if (is_seen_early)
+      CHECK(kind_of([&] { check_contents(layout); }, &message) == ErrorKind::invalid_argument);
+    else
+      CHECK_NOTHROW(check_contents(layout));
+    CHECK(kind_of([&] { values_of(layout); }, &message) == ErrorKind::invalid_argument);
+    return message;
+  };
+  CHECK(refused(DType::i8, "index * 100", true) ==
+        "argument 'A' i8[10]: fill by formula \"index * 100\": element 2: 200 does not fit");
+  CHECK(refused(DType::i32, "1 // (index - 4)", false).find("element 4: division by zero") != std::string::npos);
+  CHECK(refused(DType::u8, "index - 1", true).find("element 0: -1 does not fit") != std::string::npos);
+  CHECK(refused(DType::f32, "'x'", true).find("element 0: x does not fit") != std::string::npos);
+}
+
 TEST_CASE("Numbers that do not fit type or shape are refused") {
   const auto refused = [](Fill fill, DType type, std::vector<std::int64_t> numbers, std::uint64_t length,
                           const std::string& words) {
