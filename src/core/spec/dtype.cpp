@@ -237,31 +237,33 @@ void encode(DType type, std::int64_t value, std::byte* element) noexcept {
   }
 }
 
-std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value) {
-  std::vector<std::byte> bytes(size_of(type));
+bool encode_scalar(DType type, const Value& value, std::byte* element) {
   if (const auto* digits = std::get_if<std::string>(&value)) {  // an integer above 2^63 - 1 (space::expr::Scalar)
     std::uint64_t large = 0;
     const auto [stop, error] = std::from_chars(digits->data(), digits->data() + digits->size(), large);
     if (type != DType::u64 || error != std::errc() || stop != digits->data() + digits->size() || large >> 63 == 0)
-      return std::nullopt;
-    std::memcpy(bytes.data(), &large, sizeof large);
-    return bytes;
+      return false;
+    std::memcpy(element, &large, sizeof large);
+    return true;
   }
-  const auto if_fits = [&](bool fits) { return fits ? std::optional(std::move(bytes)) : std::nullopt; };
   if (const auto* number = std::get_if<double>(&value)) {
-    encode(type, *number, bytes.data());
-    const double encoded = decode(type, bytes.data());
+    encode(type, *number, element);
+    const double encoded = decode(type, element);
     // A float is accepted for an integer argument if nothing is lost: M / 2 is a float in this language.
     const bool rounds = is_floating(type) && std::isfinite(*number);
-    return if_fits(rounds ? std::isfinite(encoded)
-                          : encoded == *number || (std::isnan(encoded) && std::isnan(*number)));
+    return rounds ? std::isfinite(encoded) : encoded == *number || (std::isnan(encoded) && std::isnan(*number));
   }
   const auto* integer = std::get_if<std::int64_t>(&value);
   const std::int64_t whole = integer ? *integer : std::get<bool>(value);
-  encode(type, whole, bytes.data());
-  if (type == DType::i64 || type == DType::u64) return if_fits(type == DType::i64 || whole >= 0);
-  const double encoded = decode(type, bytes.data());
-  return if_fits(is_floating(type) ? std::isfinite(encoded) : encoded == static_cast<double>(whole));
+  encode(type, whole, element);
+  if (type == DType::i64 || type == DType::u64) return type == DType::i64 || whole >= 0;
+  const double encoded = decode(type, element);
+  return is_floating(type) ? std::isfinite(encoded) : encoded == static_cast<double>(whole);
+}
+
+std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value) {
+  std::vector<std::byte> bytes(size_of(type));
+  return encode_scalar(type, value, bytes.data()) ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
 }  // namespace xtune::spec

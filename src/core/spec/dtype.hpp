@@ -36,7 +36,9 @@ void encode(DType type, double value, std::byte* element) noexcept;
 /// Stores a 64-bit integer exactly in an integer type (clamped), or rounded once in a float type.
 void encode(DType type, std::int64_t value, std::byte* element) noexcept;
 
-/// The value of an expression as one element. nullopt: it does not fit the type, or is a text.
+/// Stores the value of an expression as one element. Returns false if it does not fit the type, or is a text.
+bool encode_scalar(DType type, const Value& value, std::byte* element);
+/// The same element. nullopt: it does not fit.
 std::optional<std::vector<std::byte>> encode_scalar(DType type, const Value& value);
 
 }  // namespace xtune::spec

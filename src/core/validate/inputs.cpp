@@ -210,18 +210,23 @@ class Formula {
   /// Those from begin to end, one after the other from `to` on.
   void fill(std::uint64_t begin, std::uint64_t end, std::byte* to) const {
     std::array<Value, spec::place_names.size()> place;
+    std::vector<std::pair<const char*, const Value*>> found;  // by the address of the name in the expression
     const space::Lookup lookup = [&](std::string_view name) -> const Value* {
+      for (const auto& [text, value] : found)
+        if (text == name.data()) return value;
       const auto at = std::ranges::find(spec::place_names, name) - spec::place_names.begin();
-      return at < std::ssize(place) ? &place[static_cast<std::size_t>(at)] : space::find_value(layout_.names, name);
+      const bool is_place = at < std::ssize(place);
+      found.emplace_back(name.data(),
+                         is_place ? &place[static_cast<std::size_t>(at)] : space::find_value(layout_.names, name));
+      return found.back().second;
     };
     const std::size_t size = size_of(layout_.dtype);
     for (std::uint64_t i = begin; i < end; ++i, to += size) {
       put(i, place);
       try {
         const Value value = expression_.evaluate(lookup);
-        const auto element = spec::encode_scalar(layout_.dtype, value);
-        if (!element) refuse(i, fmt::format("{} does not fit", space::shown_text(value)));
-        std::memcpy(to, element->data(), size);
+        if (!spec::encode_scalar(layout_.dtype, value, to))
+          refuse(i, fmt::format("{} does not fit", space::shown_text(value)));
       } catch (const space::ExpressionError& error) {
         refuse(i, error.what());
       }
