@@ -48,8 +48,9 @@ XTUNE_MEMBERS(Incumbent, median_ms, q3_ms)
 
 namespace xtune::validate {
 XTUNE_PART_OF_MEMBERS(ArgumentLayout,
-                      (name, role, dtype, shape, fill, file, at, value, integers, like, permute, sum_of),
-                      (name, role, dtype, shape, fill, file, at, value, integers, permute, sum_of))
+                      (name, role, dtype, shape, fill, file, at, value, integers, like, permute, formula, names,
+                       sum_of),
+                      (name, role, dtype, shape, fill, file, at, value, integers, permute, formula, names, sum_of))
 XTUNE_MEMBERS(ToleranceRule, rtol, atol, max_mismatched_ratio, outlier_factor, reduction, accumulate)
 }  // namespace xtune::validate
 
