@@ -100,6 +100,8 @@ class Streams {
   virtual Queue queue_of(void* stream) noexcept = 0;
   /// Whether the stream is being captured into a graph, so that no call may wait for it.
   bool is_capturing(void* stream) noexcept { return queue_of(stream).capture != 0; }
+  /// Whether it is known to belong to another context than the current one. For messages: it may be slow.
+  virtual bool is_foreign(void* /*stream*/) noexcept { return false; }
   /// Queues zeros. Returns 0, or a status for describe().
   virtual int zero(void* address, std::size_t bytes, void* stream) noexcept = 0;
   /// The library's memory for what launches compute on the way, aligned to 256 bytes.

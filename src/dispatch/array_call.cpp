@@ -71,7 +71,11 @@ ArrayPlan::ArrayPlan(const spec::Spec& spec, const ArgumentPlan& plan) : spec_(s
                               spec.kernel.name, argument.name, spec::kind_words.of(argument.kind),
                               plan.omissible().others.size()));
     const bool is_array = argument.kind == spec::ArgKind::buffer;
-    if (!is_array && is_size(spec.cases.front(), argument.value->text)) {
+    // A scalar that is a name of the problem, or has one, follows from the problem.
+    const Bindings& problem = spec.cases.front();
+    const std::string value(is_array ? "" : base::trimmed(argument.value->text, " \t"));
+    if (!is_array && (problem.contains(argument.name) || (problem.contains(value) && !argument.call_value) ||
+                      is_size(problem, value))) {
       call_numbers_.back() = plan.omissible().others.size();
       continue;
     }
@@ -326,6 +330,7 @@ class ArrayPlan::Solver {
       }
       solved.outputs.push_back(std::move(output));
     }
+    note_empty(solved);
     for (std::size_t i = 0; i < plan_.call_numbers_.size(); ++i) {
       ArgumentSource& source = solved.sources.emplace_back();
       source.call_argument = plan_.call_numbers_[i];
@@ -338,8 +343,27 @@ class ArrayPlan::Solver {
     return solved;
   }
 
+  void note_empty(SolvedCall& solved) const {
+    std::size_t written = 0, empty = 0;
+    const auto note = [&](std::size_t i, bool is_empty) {
+      written += plan_.arguments_[i].is_written ? 1 : 0;
+      empty += plan_.arguments_[i].is_written && is_empty ? 1 : 0;
+    };
+    for (const ArrayOutput& output : solved.outputs)
+      if (!arrays_[output.argument]) note(output.argument, std::ranges::find(output.shape, 0) != output.shape.end());
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      if (!arrays_[i]) continue;
+      note(i, arrays_[i]->bytes() == 0);
+      if (arrays_[i]->bytes() == 0)
+        solved.empty +=
+            fmt::format("{}'{}' with the shape {}", solved.empty.empty() ? "" : ", ", name(i), shape_text(*arrays_[i]));
+    }
+    solved.writes_nothing = written > 0 && empty == written;
+  }
+
   std::vector<std::byte> value_of(const spec::ArgSpec& argument) const {
-    const spec::Text& text = argument.call_value ? *argument.call_value : *argument.value;
+    const bool is_told = told_by_.contains(argument.name);
+    const spec::Text& text = argument.call_value && !is_told ? *argument.call_value : *argument.value;
     const Value value = spec::evaluate(text, spec::lookup_names(known_, facts_));
     auto bytes = spec::encode_scalar(dtype_of(argument, known_), value);
     if (!bytes)

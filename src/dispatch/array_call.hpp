@@ -28,6 +28,8 @@ struct SolvedCall {
   std::vector<ArrayOutput> outputs;
   std::vector<DType> types_of_arguments;  ///< of ArrayPlan::arguments, in this problem
   std::vector<ArgumentSource> sources;
+  bool writes_nothing = false;  ///< all that the kernel writes is empty
+  std::string empty;            ///< "'A' with the shape (0, 7)", for messages; empty: no array is
 };
 
 /// Immutable, shared by all threads. spec and plan must outlive it.

@@ -196,8 +196,41 @@ const ArrayCall& Kernel::solve(std::span<const Array* const> arrays, const Bindi
   return solve_with(sizes);
 }
 
-void Kernel::launch(Stream stream, const ArrayCall& call, std::span<const Array* const> arrays,
-                    std::span<const void* const> scalars) const {
+namespace {
+
+/// What the kernel writes may be an input, in its place, but not lie across another array.
+void require_apart(const Kernel& kernel, std::span<const Array* const> arrays) {
+  const std::vector<CallArgument>& arguments = kernel.call_arguments();
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i] || !arguments[i].is_written) continue;
+    const auto begin = reinterpret_cast<std::uintptr_t>(arrays[i]->data), end = begin + arrays[i]->bytes();
+    for (std::size_t j = 0; j < arrays.size(); ++j) {
+      if (!arrays[j] || i == j) continue;
+      const auto other = reinterpret_cast<std::uintptr_t>(arrays[j]->data), other_end = other + arrays[j]->bytes();
+      const bool is_empty = begin == end || other == other_end;
+      if (is_empty || other >= end || begin >= other_end || (other == begin && other_end == end)) continue;
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("{}: '{}', which the kernel writes, overlaps '{}' in memory: pass a copy of one of them",
+                              kernel.name(), arguments[i].name, arguments[j].name));
+    }
+  }
+}
+
+/// Calls what may find no configuration for empty arrays.
+template <class Call>
+void with_empty_arrays(const Kernel& kernel, const ArrayCall& call, const Call& body) try {
+  if (!call.solved.writes_nothing) body();
+} catch (const Error& error) {
+  if (error.kind() != ErrorKind::nothing_valid || call.solved.empty.empty()) throw;
+  throw Error(ErrorKind::invalid_argument, fmt::format("{}: no configuration runs with an empty array, {}: {}",
+                                                       kernel.name(), call.solved.empty, error.what()));
+}
+
+/// are_owned: what has the arrays keeps their memory; otherwise the driver is asked about it.
+void launch_arrays(const Kernel& kernel, Stream stream, const ArrayCall& call, std::span<const Array* const> arrays,
+                   std::span<const void* const> scalars, bool are_owned) {
+  detail::KernelState& state = Access::state(kernel);
+  if (state.is_checked()) require_apart(kernel, arrays);
   const void* values[dispatch::max_arguments];
   std::size_t bytes[dispatch::max_arguments];
   void* any = nullptr;
@@ -217,16 +250,27 @@ void Kernel::launch(Stream stream, const ArrayCall& call, std::span<const Array*
       const Array* const array = arrays[at];
       if (!array)
         throw Error(ErrorKind::invalid_argument,
-                    fmt::format("{}: the output '{}' is missing", name(), call_arguments()[at].name));
+                    fmt::format("{}: the output '{}' is missing", kernel.name(), kernel.call_arguments()[at].name));
       values[i] = &array->data;
       bytes[i] = array->bytes();
+      if (!are_owned && state.is_checked())
+        bytes[i] = state.runtime().accessible_bytes(array->data, bytes[i]).value_or(bytes[i]);
     }
   }
   const detail::Signature signature{nullptr, sources.size(), true};
-  if (call.typed)
-    call.typed->call(stream.handle(), values, signature, bytes);
-  else
-    state_->call(*call.binding, stream.handle(), values, signature, bytes);
+  with_empty_arrays(kernel, call, [&] {
+    if (call.typed)
+      Access::state(*call.typed).call(Access::binding(*call.typed), stream.handle(), values, signature, bytes);
+    else
+      state.call(*call.binding, stream.handle(), values, signature, bytes);
+  });
+}
+
+}  // namespace
+
+void Kernel::launch(Stream stream, const ArrayCall& call, std::span<const Array* const> arrays,
+                    std::span<const void* const> scalars) const {
+  launch_arrays(*this, stream, call, arrays, scalars, true);
 }
 
 void Kernel::call_in_order(Stream stream, std::span<const Array* const> arrays) const {
@@ -244,7 +288,7 @@ void Kernel::call_in_order(Stream stream, std::span<const Array* const> arrays) 
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} takes the arrays {}, and was given {}; others go by name, with call()", name(), names,
                             arrays.size()));
-  launch(stream, solve(placed), placed, {});
+  launch_arrays(*this, stream, solve(placed), placed, {}, false);
 }
 
 void Kernel::call(Stream stream, std::initializer_list<Named> passed) const {
@@ -257,16 +301,18 @@ void Kernel::call(Stream stream, std::span<const Named> passed) const {
   const std::vector<std::vector<std::byte>> bytes = placed.scalars(*this, solved);
   std::vector<const void*> scalars;
   for (const std::vector<std::byte>& each : bytes) scalars.push_back(each.empty() ? nullptr : each.data());
-  launch(stream, solved, placed.arrays, scalars);
+  launch_arrays(*this, stream, solved, placed.arrays, scalars, false);
 }
 
 void Kernel::prepare_call(std::span<const Named> passed) const {
   const Placed placed(*this, passed);
   const ArrayCall& solved = solve(placed.arrays, placed.words);
-  if (solved.typed)
-    solved.typed->prepare();
-  else
-    state_->prepare(*solved.binding, {});
+  with_empty_arrays(*this, solved, [&] {
+    if (solved.typed)
+      solved.typed->prepare();
+    else
+      state_->prepare(*solved.binding, {});
+  });
 }
 
 }  // namespace xtune

@@ -229,7 +229,7 @@ void KernelState::call_all(const Binding& binding, void* stream, const void* con
     else
       status = launch(*entry, stream, values, maps);
     if (status != 0) [[unlikely]]
-      fail(*entry, status);
+      fail(*entry, status, stream);
   };
   if (!entry->maps) [[likely]]
     return launch_with(nullptr);
@@ -294,12 +294,15 @@ int KernelState::launch(const Prepared& entry, void* stream, const void* const* 
   return 0;
 }
 
-void KernelState::fail(const Prepared& entry, int status) const {
+void KernelState::fail(const Prepared& entry, int status, void* stream) const {
   if (!entry.refusal.empty()) throw dispatch::ProvenWrong(ErrorKind::nothing_valid, entry.refusal);
   const dispatch::PreparedStep* const step = entry.as_passed ? nullptr : refused_step();
-  throw Error(ErrorKind::unavailable,
-              fmt::format("launching {}{}: {}", name(), step && !step->name.empty() ? ", " + step->name : "",
-                          runtime_.describe(status)));
+  throw Error(
+      ErrorKind::unavailable,
+      fmt::format(
+          "launching {}{}: {}{}", name(), step && !step->name.empty() ? ", " + step->name : "",
+          runtime_.describe(status),
+          runtime_.is_foreign(stream) ? ". The stream belongs to another context than the thread's current one" : ""));
 }
 
 void KernelState::check(const Binding& binding, const void* const* values, const std::size_t* given_bytes,
@@ -437,7 +440,7 @@ void KernelState::prepare(const Binding& binding, const Bindings& sizes) {
   if (const Prepared* const entry = table_.find(key, key.hash()); !entry)
     add(key, called);
   else if (!entry->refusal.empty())
-    fail(*entry, 0);
+    fail(*entry, 0, nullptr);
 }
 
 }  // namespace detail

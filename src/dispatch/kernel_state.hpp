@@ -102,6 +102,7 @@ class KernelState {
   static void destroy(KernelState* state);
   const std::string& name() const noexcept { return parts_.spec.kernel.name; }
   const std::string& backend() const noexcept { return settings_.backend; }
+  bool is_checked() const noexcept { return settings_.checked; }
   /// Sizes of a fixed problem that no scalar of a call gives.
   Bindings without_sizes() const;
 
@@ -121,7 +122,7 @@ class KernelState {
   /// maps: of the entry's buffers; null for an entry without.
   int launch(const dispatch::Prepared& entry, void* stream, const void* const* values,
              const dispatch::LaunchMaps* maps) const noexcept;
-  [[noreturn]] void fail(const dispatch::Prepared& entry, int status) const;
+  [[noreturn]] void fail(const dispatch::Prepared& entry, int status, void* stream) const;
 
   const LoadSettings settings_;
   const dispatch::Parts parts_;
@@ -156,6 +157,7 @@ struct Access {
     return {std::move(state), std::move(binding)};
   }
   static detail::KernelState& state(const Kernel& kernel) noexcept { return *kernel.state_; }
+  static const detail::Binding& binding(const Kernel& kernel) noexcept { return *kernel.binding_; }
   /// Throws Error(invalid_argument) for a moved-from Tunable.
   static const detail::TunableState& state(const Tunable& tunable) { return tunable.state(); }
   static detail::TunableState& changed(Tunable& tunable) noexcept { return *tunable.state_; }

@@ -29,6 +29,7 @@ class FakeRuntime final : public backend::Runtime {
   std::vector<std::size_t> parameter_bytes;
   std::map<const void*, std::size_t> memory;  ///< device memory by address, with its size
   int status = 0;                             ///< result of launches
+  bool has_foreign_streams = false;           ///< all of them
   bool knows_contexts = false;                ///< of memory: all of it belongs to context 1
   std::string refused_image;                  ///< which cannot be loaded
   std::string foreign_image;                  ///< in a format of another version
@@ -106,6 +107,7 @@ class FakeRuntime final : public backend::Runtime {
     return true;
   }
   backend::Queue queue_of(void* stream) noexcept override { return {context(), stream, capture}; }
+  bool is_foreign(void*) noexcept override { return has_foreign_streams; }
   int zero(void* address, std::size_t bytes, void* stream) noexcept override {
     const std::lock_guard lock(mutex_);
     zeroed.push_back({address, bytes, stream, launches_.size()});

@@ -228,6 +228,7 @@ struct CUlaunchConfig {
   CALL(max_active_clusters, (int* count, CUfunction, const CUlaunchConfig*), "cuOccupancyMaxActiveClusters")        \
   CALL(allocate_ordered, (CUdeviceptr*, std::size_t bytes, CUstream), "cuMemAllocAsync")                            \
   CALL(capture_info, (CUstream, CUstreamCaptureStatus*, std::uint64_t * id), "cuStreamGetCaptureInfo")              \
+  CALL(stream_get_context, (CUstream, CUcontext*), "cuStreamGetCtx")                                                \
   CALL(exchange_capture_mode, (CUstreamCaptureMode*), "cuThreadExchangeStreamCaptureMode")                          \
   CALL(stream_begin_capture, (CUstream, CUstreamCaptureMode), "cuStreamBeginCapture_v2")                            \
   CALL(stream_end_capture, (CUstream, CUgraph*), "cuStreamEndCapture")                                              \

@@ -409,6 +409,12 @@ Status capture_of(void* stream, std::uint64_t* id) {
   return result;
 }
 
+bool is_foreign(void* stream) {
+  CUcontext own = nullptr, now = nullptr;
+  return driver().stream_get_context && driver().stream_get_context(stream, &own) == CUDA_SUCCESS &&
+         driver().cuCtxGetCurrent(&now) == CUDA_SUCCESS && own != now;
+}
+
 Status allocate(void** address, std::size_t bytes, void* stream, bool captured) {
   CUdeviceptr memory = 0;
   CUresult status = CUDA_ERROR_NOT_SUPPORTED;
@@ -490,6 +496,7 @@ std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(
   context.adopt = adopt;
   context.launch = launch;
   context.capture_of = capture_of;
+  context.is_foreign = is_foreign;
   context.allocate = allocate;
   context.accessible_bytes = accessible_bytes;
   context.owns = owns;

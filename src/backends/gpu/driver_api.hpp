@@ -135,6 +135,8 @@ struct ContextApi {
   Status (*launch)(void* function, const device::Launch& launch, void* stream, void** parameters) = nullptr;
   /// The graph that the stream is captured into; 0: none.
   Status (*capture_of)(void* stream, std::uint64_t* id) = nullptr;
+  /// Optional: whether the stream belongs to another context than the current one.
+  bool (*is_foreign)(void* stream) = nullptr;
   /// Memory for launches in this stream: from the pool that is ordered with it; where there is none, or the stream is
   /// captured, as cudaMalloc does, which does not end a capture.
   Status (*allocate)(void** address, std::size_t bytes, void* stream, bool captured) = nullptr;

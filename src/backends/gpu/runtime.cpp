@@ -135,6 +135,8 @@ class GpuRuntime final : public backend::Runtime {
     return queue;
   }
 
+  bool is_foreign(void* stream) noexcept override { return context_.is_foreign && context_.is_foreign(stream); }
+
   int zero(void* address, std::size_t bytes, void* stream) noexcept override {
     return api_.fill(address, 0, bytes, stream);
   }

@@ -208,4 +208,86 @@ TEST_CASE("a call with arrays launches what a call with all arguments does") {
             .find("N = 32 by the call") != std::string::npos);
 }
 
+TEST_CASE("a name of the problem is never a scalar's") {
+  Gemm gemm;
+  spec::Spec spec = spec::parse_spec(
+      "[kernel]\nname = \"gemm\"\nsource = \"scale.cu\"\n[problem]\nN = 4\nalpha = 0.5\nPARTS = 1\n"
+      "[space.params]\nBLOCK = [32]\n[launch]\ngrid = [1]\nblock = [\"BLOCK\"]\n"
+      "[[args]]\nname = \"x\"\ndtype = \"f32\"\nshape = [\"N\"]\nrole = \"inout\"\n"
+      "[[args]]\nname = \"factor\"\nkind = \"scalar\"\ndtype = \"f32\"\nvalue = \"alpha\"\n"
+      "[[args]]\nname = \"PARTS\"\nkind = \"scalar\"\ndtype = \"i32\"\nvalue = \"2 * PARTS\"\n",
+      "gemm.toml", gemm.folder.path());
+  const dispatch::ArgumentPlan arguments(spec);
+  const dispatch::ArrayPlan plan(spec, arguments);
+  REQUIRE(plan.arguments().size() == 1);
+  const Array x = gemm.array(DType::f32, {3});
+  const Array* const arrays[] = {&x};
+  const dispatch::SolvedCall call = plan.solve(arrays, {{"PARTS", Value(3)}, {"alpha", Value(2.0)}}, {});
+  CHECK(call.problem == Bindings{{"N", Value(3)}, {"alpha", Value(2.0)}, {"PARTS", Value(3)}});
+  float factor = 0;
+  std::int32_t parts = 0;
+  std::memcpy(&factor, call.sources[1].value.data(), 4);
+  std::memcpy(&parts, call.sources[2].value.data(), 4);
+  CHECK(factor == 2.0F);
+  CHECK(parts == 6);
+}
+
+TEST_CASE("a call whose outputs are empty does nothing, and other empty arrays without a configuration are named") {
+  Shop shop;
+  const Kernel kernel = shop.kernel();
+  const Array x(shop.x.data(), {0}), y(shop.y.data(), {0});
+  kernel(nullptr, x, y);
+  const Named named[] = {{"x", x}};
+  kernel.prepare_call(named);
+  CHECK(shop.runtime->launches().empty());
+  shop.more = "[[args]]\nname = \"z\"\ndtype = \"f32\"\nshape = [4]\nrole = \"inout\"\n";
+  shop.runtime->parameter_bytes = {8, 8, 4, 4, 4, 8};
+  const Kernel other = shop.kernel();
+  const std::string text =
+      test::error_of([&] { other(nullptr, x, y, Array(shop.x.data(), {4})); }, ErrorKind::invalid_argument);
+  CAPTURE(text);
+  CHECK(text.starts_with(
+      "scale: no configuration runs with an empty array, 'x' with the shape (0), 'y' with the shape (0): "));
+}
+
+TEST_CASE("what a kernel writes does not overlap other arrays, unless it is the same one") {
+  Shop shop;
+  const Kernel kernel = shop.kernel();
+  float* const memory = shop.x.data();
+  const auto refused = [&](float* x, float* y) {
+    return test::error_of([&] { kernel(nullptr, Array(x, {64}), Array(y, {64})); }, ErrorKind::invalid_argument);
+  };
+  CHECK(refused(memory, memory + 1) ==
+        "scale: 'y', which the kernel writes, overlaps 'x' in memory: pass a copy of one of them");
+  shop.runtime->memory[memory + 63] = shop.runtime->memory[memory + 64] = 1024;
+  CHECK(!refused(memory + 63, memory).empty());
+  kernel(nullptr, Array(memory, {64}), Array(memory + 64, {64}));
+  kernel(nullptr, Array(memory, {64}), Array(memory, {64}));
+  CHECK(shop.runtime->launches().size() == 2);
+  shop.settings.checked = false;
+  shop.kernel()(nullptr, Array(memory, {64}), Array(memory + 1, {64}));
+  CHECK(shop.runtime->launches().size() == 3);
+}
+
+TEST_CASE("memory that is gone and a stream of another context are named") {
+  Shop shop;
+  const Kernel kernel = shop.kernel();
+  const Array x(shop.x.data(), {64}), y(shop.y.data(), {64});
+  shop.runtime->memory.erase(shop.x.data());
+  CHECK(test::error_of([&] { kernel(nullptr, x, y); }, ErrorKind::invalid_argument) ==
+        "scale: argument 1, 'x', was given a pointer to memory that the device cannot reach: pass a device pointer");
+  shop.runtime->memory[shop.x.data()] = 100;
+  CHECK(test::error_of(
+            [&] {
+              kernel.call(nullptr, {{"x", x}, {"y", y}});
+            },
+            ErrorKind::invalid_argument) == "scale: argument 1, 'x', has 100 bytes, and this problem needs 256");
+  shop.runtime->memory[shop.x.data()] = 256;
+  shop.runtime->status = 400;
+  CHECK(test::error_of([&] { kernel(nullptr, x, y); }, ErrorKind::unavailable) == "launching scale: FAKE_400");
+  shop.runtime->has_foreign_streams = true;
+  CHECK(test::error_of([&] { kernel(nullptr, x, y); }, ErrorKind::unavailable) ==
+        "launching scale: FAKE_400. The stream belongs to another context than the thread's current one");
+}
+
 }  // namespace xtune
