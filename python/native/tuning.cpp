@@ -171,6 +171,22 @@ void define_load_settings(py::module_& module) {
              settings.tuning.poll = check_signals_in_call;
              settings.tuning.stop = {};
            })
+      .def("set_allocator",
+           [](Of& settings, py::object allocate, py::object release) {
+             settings.allocator.allocate = [allocate = Shared(std::move(allocate))](std::size_t bytes, void* stream) {
+               return with_gil([&] {
+                 const py::object memory = allocate.get()(bytes, reinterpret_cast<std::uintptr_t>(stream));
+                 return reinterpret_cast<void*>(memory.is_none() ? 0 : memory.cast<std::uintptr_t>());
+               });
+             };
+             settings.allocator.release = [release = Shared(std::move(release))](void* memory, std::size_t bytes,
+                                                                                 void* stream) {
+               with_gil([&] {
+                 release.get()(reinterpret_cast<std::uintptr_t>(memory), bytes,
+                               reinterpret_cast<std::uintptr_t>(stream));
+               });
+             };
+           })
       .def("set_on_message",
            [](Of& settings, py::object function) { settings.on_message = message_listener(std::move(function)); });
 }

@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 
-from xtune import _checks, _native
+from xtune import _allocators, _checks, _native
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError, StorageError
 from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing, Value
@@ -370,6 +370,7 @@ def load(
     defines: Optional[Mapping[str, Value]] = None,
     tuning: Optional[Mapping[str, Any]] = None,
     coverage: Optional[Path] = None,
+    allocator: Union[None, str, Sequence[Callable]] = None,
     on_message: Optional[Callable[[str], None]] = None,
 ) -> Kernel:
     """A kernel that runs the best stored configuration for the problem of each call.
@@ -381,7 +382,9 @@ def load(
     problem at each call. compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`. frozen: only
     the bundle answers, no store is read or written, and Kernel.digest proves that processes make the same choices.
     default_config: if nothing is stored. defines: for a spec in a file, like -D NAME=value. coverage: a file or a directory for a log
-    of the problems of calls, for `xtune coverage`. on_message: receives warnings, on any thread; default: Python's
+    of the problems of calls, for `xtune coverage`. allocator: "torch" or "cupy", whose caching allocator then has the
+    scratch of GPU kernels, on the stream of each call; or two functions, allocate(bytes, stream), which returns an
+    address, and release(address, bytes, stream), which any thread may call. on_message: receives warnings, on any thread; default: Python's
     warnings.
 
     Raises UnavailableError without a driver, UnsupportedError for programs and Kokkos units.
@@ -414,6 +417,7 @@ def load_bundle(
     default_config: Optional[Mapping[str, Value]] = None,
     tuning: Optional[Mapping[str, Any]] = None,
     coverage: Optional[Path] = None,
+    allocator: Union[None, str, Sequence[Callable]] = None,
     on_message: Optional[Callable[[str], None]] = None,
 ) -> Kernel:
     """A kernel of a bundle that carries its spec (`xtune store bundle --spec`), by name; as load."""
@@ -436,6 +440,7 @@ def _load_settings(
     default_config,
     tuning,
     coverage,
+    allocator,
     on_message,
     tunable,
 ):
@@ -457,6 +462,8 @@ def _load_settings(
         settings.set_tuning(_settings(tunable or Tunable("none"), **{**defaults, **tuning}))
     else:
         settings.set_tuning(_native.TuneSettings())
+    if allocator is not None:
+        settings.set_allocator(*_allocators.pair_of(allocator))
     settings.set_on_message(_checks.takes("on_message", on_message, 1) if on_message else warn)
     return settings
 
