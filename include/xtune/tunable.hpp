@@ -149,6 +149,14 @@ struct KernelStep {
   std::vector<std::pair<std::string, Formula>> with = {};  ///< values of scalars for this step
 };
 
+/// What calls with arrays (docs/dispatch.md) may do with an input.
+struct CallRule {
+  /// The name of a boolean of the problem, which is true where a call passes the input, or an expression; empty: every
+  /// call passes it.
+  Formula when = {};
+  std::string transposed = {};  ///< the boolean of the problem that is true where it is a transposed view; empty: never
+};
+
 /// A spec (docs/spec-format.md) together with data, predicates and callbacks. A value type: copies are independent.
 /// Functions that build it check only their own arguments. check_spec() and all functions that use the spec check it as
 /// a whole; their messages show the line of toml() that is wrong. Several threads may not use it while one of them
@@ -264,11 +272,12 @@ class Tunable {
 
   /// Arguments are declared in the kernel's order. An input that the kernel must not write. If the data's size or type
   /// differs from the shape and type for a problem, tune() throws Error(invalid_argument) with the argument's name.
-  Tunable& input(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
+  Tunable& input(const std::string& name, DType dtype, const Shape& shape, const Data& data = {},
+                 const CallRule& rule = {});
   /// The same with the DType of T: input<float>("x", "N").
   template <class T>
-  Tunable& input(const std::string& name, const Shape& shape, const Data& data = {}) {
-    return input(name, dtype_of<T>(), shape, data);
+  Tunable& input(const std::string& name, const Shape& shape, const Data& data = {}, const CallRule& rule = {}) {
+    return input(name, dtype_of<T>(), shape, data, rule);
   }
   /// The same with a copy of the vector's elements and their type: input("x", x, "N").
   template <class T>
@@ -283,11 +292,12 @@ class Tunable {
     return output(name, dtype_of<T>(), shape);
   }
   /// An argument that the kernel reads and writes; every launch starts with the same contents. Data as for input.
-  Tunable& inout(const std::string& name, DType dtype, const Shape& shape, const Data& data = {});
+  Tunable& inout(const std::string& name, DType dtype, const Shape& shape, const Data& data = {},
+                 const CallRule& rule = {});
   /// The same with the DType of T: inout<float>("y", "N").
   template <class T>
-  Tunable& inout(const std::string& name, const Shape& shape, const Data& data = {}) {
-    return inout(name, dtype_of<T>(), shape, data);
+  Tunable& inout(const std::string& name, const Shape& shape, const Data& data = {}, const CallRule& rule = {}) {
+    return inout(name, dtype_of<T>(), shape, data, rule);
   }
   /// The same with a copy of the vector's elements and their type: inout("y", y, "N").
   template <class T>
@@ -297,7 +307,8 @@ class Tunable {
   /// Memory of one launch, whose contents are never compared; its shape may name parameters. zero: it holds zeros
   /// before every launch.
   Tunable& scratch(const std::string& name, DType dtype, const Shape& shape, bool zero = false);
-  Tunable& scalar(const std::string& name, DType dtype, const Formula& value);  ///< passed by value
+  /// Passed by value. default_value: what it is in calls with arrays that do not pass it; empty: its value.
+  Tunable& scalar(const std::string& name, DType dtype, const Formula& value, const Formula& default_value = {});
   /// A scalar with the type of the number.
   template <Arithmetic T>
   Tunable& scalar(const std::string& name, T value) {

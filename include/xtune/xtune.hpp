@@ -13,6 +13,7 @@
 #include "xtune/lookup.hpp"
 #include "xtune/outcome.hpp"
 #include "xtune/result.hpp"
+#include "xtune/source.hpp"
 #include "xtune/stream.hpp"
 #include "xtune/tunable.hpp"
 #include "xtune/tune.hpp"

@@ -4,6 +4,7 @@
 
 #include "convert.hpp"
 #include "errors.hpp"
+#include "xtune/source.hpp"
 #include "xtune/tunable.hpp"
 
 namespace xtune::python {
@@ -131,6 +132,48 @@ std::function<double(const Bindings&)> metric_of(py::object function) {
   };
 }
 
+/// ("array", role, dtype, shape), ("number", dtype or None, value) or ("value", bytes)
+Passed passed_of(const py::tuple& described) {
+  const auto kind = described[0].cast<std::string>();
+  Passed passed;
+  if (kind == "value") {
+    const Bytes bytes(described[1]);
+    passed.kind = Passed::Kind::value;
+    passed.bytes = bytes.span().size();
+    passed.data = Data::bytes(DType::u8, bytes.span());
+  } else if (kind == "number") {
+    passed.dtype = described[1].cast<std::optional<DType>>();
+    passed.number = described[2].cast<Formula>();
+  } else {
+    const auto role = described[1].cast<std::string>();
+    passed.kind = Passed::Kind::array;
+    passed.role = role == "inout" ? Passed::Role::inout : role == "output" ? Passed::Role::out : Passed::Role::in;
+    passed.dtype = described[2].cast<DType>();
+    passed.bytes = size_of(*passed.dtype);
+    passed.shape = described[3].cast<Formulas>();
+  }
+  return passed;
+}
+
+Tunable tunable_of_source(const std::string& source, const py::dict& given, const std::vector<py::tuple>& args,
+                          py::object tell) {
+  SourceSettings settings;
+  for (const auto& [name, values] : given["params"].cast<py::dict>())
+    settings.params.push_back({name.cast<std::string>(), values.cast<std::vector<Value>>()});
+  settings.entry = given["entry"].cast<std::string>();
+  settings.name = given["name"].cast<std::string>();
+  settings.grid = given["grid"].cast<Formulas>();
+  settings.block = given["block"].cast<Formulas>();
+  settings.shared = given["shared"].cast<Formula>();
+  settings.problem = given["problem"].cast<Bindings>();
+  settings.defines = given["defines"].cast<Roles>();
+  settings.include_dirs = given["include_dirs"].cast<std::vector<std::filesystem::path>>();
+  settings.tuning.on_log = [tell](const std::string& line) { tell(escaped(line)); };  // within this call
+  std::vector<Passed> passed;
+  for (const py::tuple& each : args) passed.push_back(passed_of(each));
+  return from_source(source, settings, std::span<const Passed>(passed));
+}
+
 ParamKind kind_of(bool launch_only) { return launch_only ? ParamKind::launch_only : ParamKind::compile_time; }
 
 void define_kernel(py::class_<Tunable>& type) {
@@ -183,17 +226,23 @@ void define_space(py::class_<Tunable>& type) {
 
 void define_arguments(py::class_<Tunable>& type) {
   type.def("input",
-           [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape) { t.input(name, dtype, shape); })
+           [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape, const Formula& when,
+              const std::string& transposed) {
+             t.input(name, dtype, shape, {}, {when, transposed});
+           })
       .def("output", [](Tunable& t, const std::string& name, DType dtype,
                         const Formulas& shape) { t.output(name, dtype, shape); })
       .def("inout",
-           [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape) { t.inout(name, dtype, shape); })
+           [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape, const Formula& when,
+              const std::string& transposed) {
+             t.inout(name, dtype, shape, {}, {when, transposed});
+           })
       .def("scratch", [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape,
                          bool zero) { t.scratch(name, dtype, shape, zero); })
       .def("constant", [](Tunable& t, const std::string& name, DType dtype,
                           const Formulas& shape) { t.constant(name, dtype, shape); })
-      .def("scalar",
-           [](Tunable& t, const std::string& name, DType dtype, const Formula& value) { t.scalar(name, dtype, value); })
+      .def("scalar", [](Tunable& t, const std::string& name, DType dtype, const Formula& value,
+                        const Formula& default_value) { t.scalar(name, dtype, value, default_value); })
       .def("value",
            [](Tunable& t, const std::string& name, const py::object& buffer) { t.value(name, Bytes(buffer).span()); })
       .def("table", [](Tunable& t, const std::string& name, const std::vector<std::string>& of, const Formula& count,
@@ -273,6 +322,9 @@ void define_tunable(py::module_& module) {
   type.def(py::init<std::string>(), py::arg("name"))
       .def_static("from_file", &Tunable::from_file, py::arg("path"), py::arg("defines"))
       .def_static("from_text", &Tunable::from_text, py::arg("toml"), py::arg("base_dir"), py::arg("defines"))
+      .def_static("from_source", &tunable_of_source, py::arg("source"), py::arg("settings"), py::arg("args"),
+                  py::arg("tell"))
+      .def("argument_names", [](const Tunable& t) { return argument_names(t); })
       .def("copy", [](const Tunable& t) { return Tunable(t); })
       .def("name", &Tunable::name)
       .def("toml", [](const Tunable& t) { return escaped(t.toml()); })

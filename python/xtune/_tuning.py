@@ -75,10 +75,12 @@ def _require_whole(definition: Mapping[str, Any], function: str) -> None:
     """A source with its definition is complete: nothing can be added as to a Tunable."""
     example = {"args": '{"x": x, "n": numpy.int32(n)}', "grid": '"ceildiv(n, BLOCK)"', "block": '"BLOCK"'}
     args = definition.get("args")
+    if isinstance(args, (list, tuple)) and args:
+        return  # the source shows the rest
     if args is not None and not isinstance(args, Mapping):
         raise InvalidArgumentError(
-            f"{function}(): args: expected a dict of the kernel's arguments by their names, in its order, "
-            f"not {_checks.shown(args)}: write args={example['args']}"
+            f"{function}(): args: expected a dict of the kernel's arguments by their names, or a list of them, in its "
+            f"order, not {_checks.shown(args)}: write args={example['args']}"
         )
     for name, text in example.items():
         if not definition.get(name):
@@ -246,7 +248,7 @@ def tune(
 
     kernel: a Tunable, the path of a spec (.toml), the name of a kernel that comes with xtune, or a kernel's source, as text or as the path of its file (.cu, .hip,
     .cpp), whose params, args, grid, block, reference and so on are then keywords, as of Tunable; `problem` has the
-    problem sizes in any case.
+    problem sizes in any case. With args=[x, InOut(y), 2.0, n], the source shows what is not given.
 
     backend: "cuda", "hip", "host", "auto", the first with a device and a compiler, or "gpu", the first with a GPU (else
     UnavailableError). compiler: "hiprtc" or "clang" for hip. devices: indices; None: the first and all like it. store: directory of all measurements; None: XTUNE_CACHE_DIR,

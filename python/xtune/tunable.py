@@ -3,9 +3,10 @@
 import copy
 import ctypes
 import inspect
+import logging
 import os
 import re
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, TypedDict, TypeVar, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
 
 import numpy
 
@@ -24,6 +25,7 @@ Launch = Union[
 Goal = Union[Formula, Callable[..., float]]
 Path = Union[str, os.PathLike[str]]
 _Function = TypeVar("_Function", bound=Callable)
+_log = logging.getLogger("xtune")
 
 
 class MeasureKeys(TypedDict, total=False):
@@ -82,7 +84,7 @@ class _Rest(TypedDict, total=False):
     source_file: Optional[Path]
     entry: Optional[str]
     cases: Sequence[Mapping[str, Value]]
-    args: Optional[Mapping[str, Any]]
+    args: Union[None, Mapping[str, Any], Sequence[Any]]
     shared: Optional[Formula]
     cluster: Optional[Launch]
     cooperative: bool
@@ -122,8 +124,17 @@ class _Buffer:
 
     _role = ""  # the method of _native.Tunable that declares it
 
-    def __init__(self, data: Any = None, dtype: Any = None, shape: Optional[Extents] = None):
+    def __init__(
+        self,
+        data: Any = None,
+        dtype: Any = None,
+        shape: Optional[Extents] = None,
+        *,
+        when: Optional[Formula] = None,
+        transposed: Optional[str] = None,
+    ):
         self.data, self.dtype, self.shape = data, dtype, shape
+        self.when, self.transposed = when, transposed
 
     def with_data(self, data: Any) -> "_Buffer":
         """The same declaration for this array."""
@@ -150,6 +161,8 @@ class In(_Buffer):
     dtype: "f32", numpy.float32, torch.bfloat16; needed without an array.
     shape: extents as numbers or expressions over the problem, ("M", "N"); without it the array's own, as numbers. With
     expressions, one tuned kernel serves arrays of every size.
+    when: for calls with arrays, the boolean of the problem (or an expression) that is true where this input is passed.
+    transposed: the boolean of the problem that is true where it is passed as a transposed view.
     """
 
     _role = "input"
@@ -189,11 +202,12 @@ class Scalar:
     """A number that is passed by value.
 
     dtype: "i32", numpy.int32. value: a number or an expression. The name of a problem size makes calls set that size;
-    an expression with parameters is passed by xtune, and is not an argument of a call.
+    an expression with parameters is passed by xtune, and is not an argument of a call. default: what it is in a call
+    with arrays that does not pass it; otherwise the value.
     """
 
-    def __init__(self, dtype: Any, value: Formula):
-        self.dtype, self.value = dtype, value
+    def __init__(self, dtype: Any, value: Formula, *, default: Optional[Formula] = None):
+        self.dtype, self.value, self.default = dtype, value, default
 
 
 @_checks.checked_methods
@@ -285,6 +299,50 @@ def each_of(value: Any) -> Iterable:
     return [value] if isinstance(value, str) or callable(value) else value
 
 
+def _type_and_shape(name: str, buffer: _Buffer) -> Tuple[str, List[Formula]]:
+    facts = facts_of(buffer.data, name) if is_array(buffer.data) else None
+    if facts is None and (buffer.dtype is None or buffer.shape is None):
+        raise InvalidArgumentError(f"'{name}': pass an array, or a dtype and a shape")
+    dtype = dtype_name(buffer.dtype, f"'{name}'") if buffer.dtype is not None else facts.dtype
+    if facts is not None and facts.dtype != dtype:
+        raise InvalidArgumentError(
+            f"'{name}' is declared as {dtype}, and its array has elements of {facts.dtype}: " "convert it first"
+        )
+    return dtype, extents(buffer.shape) if buffer.shape is not None else list(facts.shape) or [1]
+
+
+def _columns(params: Mapping[Union[str, tuple], Sequence[Any]]) -> Dict[str, List[Any]]:
+    """The values of each parameter, also of those whose values belong together."""
+    columns: Dict[str, List[Any]] = {}
+    for key, values in params.items():
+        if not isinstance(key, tuple):
+            columns[key] = list(values)
+            continue
+        for i, name in enumerate(key):
+            columns[name] = list(dict.fromkeys(row[i] for row in values if len(row) == len(key)))
+    return columns
+
+
+def _described(name: str, value: Any) -> tuple:
+    """An argument by position, for _native."""
+    if is_array(value):
+        value = In(value)
+    if isinstance(value, _Buffer) and not isinstance(value, Constant):
+        return ("array", value._role, *_type_and_shape(name, value))
+    if isinstance(value, Scalar):
+        return "number", dtype_name(value.dtype, f"'{name}'"), value.value
+    if isinstance(value, (bytes, numpy.void, ctypes.Structure)):
+        return "value", bytes(value)
+    if isinstance(value, numpy.generic) and not isinstance(value, numpy.complexfloating):
+        return "number", dtype_name(value.dtype, f"'{name}'"), value.item()
+    if isinstance(value, (bool, int, float)):
+        return "number", {bool: "bool", float: "f64"}.get(type(value)), value
+    raise InvalidArgumentError(
+        f"{name}: expected an array, In, InOut, Out, a number, Scalar or a struct, not {_checks.shown(value)}; other "
+        "arguments go by name: args={'x': x, ...}"
+    )
+
+
 @_checks.checked_methods
 class Tunable:
     """A kernel with its parameters, arguments and reference.
@@ -296,7 +354,10 @@ class Tunable:
         problem      {"N": 4096}: problem sizes that expressions use by name
         cases        [{"N": 4096}, {"N": 8192}]: several problems, for tune_cases
         args         the kernel's arguments by name, in its order: arrays, In, Out, InOut, Scratch, Scalar, Constant,
-                     TensorMap, or NumPy scalars. A NumPy integer becomes a problem size of the argument's name
+                     TensorMap, or NumPy scalars. A NumPy integer becomes a problem size of the argument's name.
+                     Or a list in the kernel's order, [x, InOut(y), 2.0, n]: names, types, and what is not given of
+                     params, grid and block come from the source, and toml() shows them. An integer becomes a problem
+                     size of the argument's name
         grid, block  1 to 3 extents, each a number or an expression, "ceildiv(n, BLOCK)"; or a function that returns
                      them: lambda n, BLOCK: -(-n // BLOCK)
         shared       dynamic shared memory in bytes
@@ -323,7 +384,7 @@ class Tunable:
         params: Optional[Mapping[Union[str, tuple], Sequence[Any]]] = None,
         problem: Optional[Mapping[str, Value]] = None,
         cases: Sequence[Mapping[str, Value]] = (),
-        args: Optional[Mapping[str, Any]] = None,
+        args: Union[None, Mapping[str, Any], Sequence[Any]] = None,
         grid: Optional[Launch] = None,
         block: Optional[Launch] = None,
         shared: Optional[Formula] = None,
@@ -344,17 +405,40 @@ class Tunable:
         validation: Optional[ValidationKeys] = None,
         check: Optional[Callable] = None,  # an earlier name of validator
     ):
-        if name is None:
-            if source is None and source_file is None:
+        by_position = args is not None and not isinstance(args, Mapping)
+        if source is None and source_file is None:
+            if by_position:
+                where = f"args: expected a dict or None, not {_checks.shown(args)}"
+                raise InvalidArgumentError(f"{where}: names and types of a list come from the source, so pass one")
+            if name is None:
                 raise InvalidArgumentError("Tunable: pass a name, or a source with one __global__ function")
-            name = entry_of(_text_of(source_file) if source is None else source)
-        self._start(_native.Tunable(name))
-        if source is not None:
-            self.source(source)
-        if source_file is not None:
-            self.source_file(source_file)
-        if entry is not None:
-            self.entry(entry)
+        if by_position:
+            given = {
+                "entry": entry or name or "",
+                "name": name or "",
+                "params": _columns(params or {}),
+                "grid": [] if grid is None else extents(grid),
+                "block": [] if block is None else extents(block),
+                "shared": "" if shared is None else shared,
+                "problem": dict(problem or {}),
+                "defines": list((defines or {}).items()),
+                "include_dirs": [os.fspath(each) for each in include_dirs],
+            }
+            self._start_by_position(os.fspath(source_file) if source is None else source, given, list(args))
+            if reference is not None or validator is not None or check is not None:
+                self.skip_validation()  # of the first configuration
+            params = {key: rows for key, rows in (params or {}).items() if isinstance(key, tuple)}
+            problem, defines, include_dirs, grid, block, shared, args = None, None, (), None, None, None, None
+        else:
+            if name is None:
+                name = entry_of(_text_of(source_file) if source is None else source)
+            self._start(_native.Tunable(name))
+            if source is not None:
+                self.source(source)
+            if source_file is not None:
+                self.source_file(source_file)
+            if entry is not None:
+                self.entry(entry)
         for option in options:
             self.option(option)
         for key, value in (defines or {}).items():
@@ -395,6 +479,19 @@ class Tunable:
         for keys, set_key in ((measure, self.measure), (search, self.search), (validation, self.validation)):
             for key, value in (keys or {}).items():
                 set_key(key, value)
+
+    def _start_by_position(self, source: str, given: Mapping[str, Any], args: List[Any]) -> None:
+        """From a source and the arguments of a call, in the kernel's order."""
+        described = [_described(f"args[{i}]", value) for i, value in enumerate(args)]
+        self._start(_native.Tunable.from_source(source, given, described, _log.info))
+        for name, value in zip(self._native.argument_names(), args):
+            if isinstance(value, Scalar):
+                value = value.value
+            data = value.data if isinstance(value, _Buffer) else value if is_array(value) else None
+            if data is not None and not isinstance(value, Out):
+                self.data(name, data, dtype=getattr(value, "dtype", None))
+            elif isinstance(value, (bool, int, float, numpy.generic)):
+                self._scalars[name] = value.item() if isinstance(value, numpy.generic) else value
 
     def _start(self, native: Any) -> None:
         self._native = native
@@ -643,7 +740,7 @@ class Tunable:
         elif isinstance(value, Scratch):
             self._native.scratch(name, dtype_name(value.dtype, f"'{name}'"), extents(value.shape), value.zero)
         elif isinstance(value, Scalar):
-            self._scalar(name, dtype_name(value.dtype, f"'{name}'"), value.value)
+            self._scalar(name, dtype_name(value.dtype, f"'{name}'"), value.value, value.default)
         elif isinstance(value, TensorMap):
             self._native.tensor_map(name=name, of=value.of, **value.view)
         elif isinstance(value, Table):
@@ -668,19 +765,14 @@ class Tunable:
         return self
 
     def _buffer(self, name: str, buffer: _Buffer) -> None:
-        data, shape = buffer.data, buffer.shape
-        facts = facts_of(data, name) if is_array(data) else None
-        if facts is None and (buffer.dtype is None or shape is None):
-            raise InvalidArgumentError(f"'{name}': pass an array, or a dtype and a shape")
-        dtype = dtype_name(buffer.dtype, f"'{name}'") if buffer.dtype is not None else facts.dtype
-        if facts is not None and facts.dtype != dtype:
-            raise InvalidArgumentError(
-                f"'{name}' is declared as {dtype}, and its array has elements of {facts.dtype}: " "convert it first"
-            )
-        declare = getattr(self._native, buffer._role)
-        declare(name, dtype, extents(shape) if shape is not None else list(facts.shape) or [1])
-        if not isinstance(buffer, Out) and data is not None:
-            self.data(name, data, dtype=dtype)
+        dtype, shape = _type_and_shape(name, buffer)
+        rule = ["" if each is None else each for each in (buffer.when, buffer.transposed)]
+        is_input = buffer._role in ("input", "inout")
+        if any(rule) and not is_input:
+            raise InvalidArgumentError(f"'{name}': when and transposed are for inputs")
+        getattr(self._native, buffer._role)(name, dtype, shape, *(rule if is_input else ()))
+        if not isinstance(buffer, Out) and buffer.data is not None:
+            self.data(name, buffer.data, dtype=dtype)
 
     def _numpy_scalar(self, name: str, value: numpy.generic) -> None:
         dtype = dtype_name(value.dtype, f"'{name}'")
@@ -696,8 +788,8 @@ class Tunable:
         else:
             self._scalar(name, dtype, str(value.item()).lower() if dtype == "bool" else value.item())
 
-    def _scalar(self, name: str, dtype: str, value: Formula) -> None:
-        self._native.scalar(name, dtype, value)
+    def _scalar(self, name: str, dtype: str, value: Formula, default: Optional[Formula] = None) -> None:
+        self._native.scalar(name, dtype, value, "" if default is None else default)
         if not isinstance(value, str):
             self._scalars[name] = value
         elif value in ("true", "false"):

@@ -233,7 +233,10 @@ Tunable& Tunable::params(const std::vector<std::string>& names, const std::vecto
     for (const Value& value : row) space::require_utf8("parameters " + key, value);
     list += (list.empty() ? "" : ", ") + spec::toml_list(row);
   }
-  add_params(built(), key, "[" + list + "]", kind);
+  // In the place of declarations of one name: of a source's own parameters (source.hpp).
+  std::erase_if(built().section("space.params").entries,
+                [&](const auto& entry) { return std::find(names.begin(), names.end(), entry.first) != names.end(); });
+  add_params(*state_, key, "[" + list + "]", kind);
   return *this;
 }
 
@@ -344,12 +347,15 @@ Tunable& Tunable::set(const std::string& section, const std::string& key, const 
 
 namespace {
 
-Entries buffer(const std::string& name, DType dtype, const Shape& shape, const char* role) {
+Entries buffer(const std::string& name, DType dtype, const Shape& shape, const char* role, const CallRule& rule = {}) {
   require_dtype(dtype);
-  return {{"name", spec::toml_string(name)},
-          {"dtype", spec::toml_string(to_string(dtype))},
-          {"shape", toml_array(shape.extents())},
-          {"role", spec::toml_string(role)}};
+  Entries entries{{"name", spec::toml_string(name)},
+                  {"dtype", spec::toml_string(to_string(dtype))},
+                  {"shape", toml_array(shape.extents())},
+                  {"role", spec::toml_string(role)}};
+  add(entries, "when", rule.when.text());
+  add(entries, "transposed", rule.transposed);
+  return entries;
 }
 
 std::string fill_text(const Data& data) {
@@ -368,8 +374,9 @@ std::string reference_source(detail::TunableState& state, const ReferenceKernel&
 
 }  // namespace
 
-Tunable& Tunable::input(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
-  built().args.push_back(buffer(name, dtype, shape, "in"));
+Tunable& Tunable::input(const std::string& name, DType dtype, const Shape& shape, const Data& data,
+                        const CallRule& rule) {
+  built().args.push_back(buffer(name, dtype, shape, "in", rule));
   return this->data(name, data);
 }
 
@@ -377,8 +384,9 @@ Tunable& Tunable::output(const std::string& name, DType dtype, const Shape& shap
   return built().args.push_back(buffer(name, dtype, shape, "out")), *this;
 }
 
-Tunable& Tunable::inout(const std::string& name, DType dtype, const Shape& shape, const Data& data) {
-  built().args.push_back(buffer(name, dtype, shape, "inout"));
+Tunable& Tunable::inout(const std::string& name, DType dtype, const Shape& shape, const Data& data,
+                        const CallRule& rule) {
+  built().args.push_back(buffer(name, dtype, shape, "inout", rule));
   return this->data(name, data);
 }
 
@@ -388,12 +396,13 @@ Tunable& Tunable::scratch(const std::string& name, DType dtype, const Shape& sha
   return *this;
 }
 
-Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& value) {
+Tunable& Tunable::scalar(const std::string& name, DType dtype, const Formula& value, const Formula& default_value) {
   require_dtype(dtype);
   built().args.push_back({{"name", spec::toml_string(name)},
                           {"kind", "\"scalar\""},
                           {"dtype", spec::toml_string(to_string(dtype))},
                           {"value", spec::toml_string(value.text())}});
+  add(state_->args.back(), "default", default_value.text());
   return *this;
 }
 

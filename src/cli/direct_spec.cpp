@@ -8,8 +8,6 @@
 
 #include "base/text.hpp"
 #include "cli/output.hpp"
-#include "core/build/unread_headers.hpp"
-#include "core/init/signature.hpp"
 #include "core/spec/document.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
@@ -359,13 +357,7 @@ init::Draft draft_at(const std::string& source, const fs::path& place, const Pro
   request.source_path = relative_to(source, folder);
   request.project =
       read_given([&] { return init::project_options(source, flags.include_dirs, flags.compile_commands, folder); });
-  spec::KernelSpec kernel;
-  for (const auto& [path, from] : request.project.include_dirs) kernel.include_dirs.push_back(folder / path);
-  const init::UserHeaders headers = init::user_headers({fs::absolute(source), request.source}, kernel).value();
-  request.headers = headers.texts();
-  for (const std::string& line : init::described(request.project)) tell("{}: {}\n", base::printable(source), line);
-  for (const std::string& line : build::missing_lines(headers.missing, headers.searched)) tell("warning: {}\n", line);
-  return init::draft_spec(request);
+  return init::draft_file(source, folder, std::move(request), [](const std::string& line) { tell("{}\n", line); });
 }
 
 void add_project_options(const OptionGroup& group, ProjectFlags& flags) {

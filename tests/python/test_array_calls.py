@@ -208,6 +208,51 @@ class Calls(unittest.TestCase):
             self.assertEqual(kernel(x, a=3).tolist(), [0, 3, 6, 9], dtype)
             self.assertEqual(kernel(x).tolist(), [0, 2, 4, 6], dtype)
 
+    def test_an_output_does_not_overlap_an_input(self):
+        memory = np.ones(21, np.float32)
+        kernel = xtune.load(xtune.Tunable.from_text(SCALE), backend="host")
+        self.assertIn(
+            "scale: 'y', which the kernel writes, overlaps 'x' in memory",
+            self.message(lambda: kernel(memory[:-1], out=memory[1:])),
+        )
+        kernel(memory[:10], out=memory[10:20])
+        kernel(memory[:10], out=memory[:10])
+        self.assertEqual(memory.tolist(), [2] * 20 + [1])
+
+    def test_empty_arrays(self):
+        empty = np.empty(0, np.float32)
+        kernel = xtune.load(xtune.Tunable.from_text(SCALE), backend="host")
+        self.assertEqual(kernel(empty).shape, (0,))
+        self.assertEqual(self.gemm(self.a[:0], self.b).shape, (0, 10))
+        self.assertIsNone(xtune.load(saxpy(), backend="host")(empty, empty))
+
+    def test_a_definition_in_code_says_what_calls_may_leave_out(self):
+        source = """
+        extern "C" __global__ void add(const float* a, const float* bias, float* c, float scale, int n) {
+          const int i = blockIdx.x * BLOCK + threadIdx.x;
+          if (i < n * n) c[i] = scale * (FLIPPED ? a[i % n * n + i / n] : a[i]) + (HAS_BIAS ? bias[i % n] : 0);
+        }"""
+        tunable = xtune.Tunable(
+            source=source,
+            params={"BLOCK": [32]},
+            problem={"n": 4, "HAS_BIAS": False, "FLIPPED": False},
+            defines={"HAS_BIAS": "{HAS_BIAS}", "FLIPPED": "{FLIPPED}"},
+            grid="ceildiv(n * n, BLOCK)",
+            block="BLOCK",
+            args={
+                "a": xtune.In(dtype="f32", shape=("n", "n"), transposed="FLIPPED"),
+                "bias": xtune.In(dtype="f32", shape="n", when="HAS_BIAS"),
+                "c": xtune.Out(dtype="f32", shape=("n", "n")),
+                "scale": xtune.Scalar("f32", 3, default=1),
+                "n": xtune.Scalar("i32", "n"),
+            },
+        )
+        kernel = xtune.load(tunable, backend="host")
+        a, bias = normal(5, 5), normal(5)
+        np.testing.assert_allclose(kernel(a), a)
+        np.testing.assert_allclose(kernel(a.T), a.T)
+        np.testing.assert_allclose(kernel(a, bias=bias, scale=2), 2 * a + bias, rtol=1e-6)
+
     def test_scratch_is_the_librarys_and_may_be_passed(self):
         kernel = xtune.load("reduction", backend="host")
         x, total = np.ones(1000, np.float32), np.empty(1, np.float32)

@@ -394,7 +394,7 @@ class Sources(Table):
                 ('tune(): grid is missing: pass it, such as grid="', tuned(grid=None)),
                 ('tune(): block is missing: pass it, such as block="', tuned(block=None)),
                 ('tune(): args is missing: pass it, such as args={"', tuned(args=None)),
-                ("tune(): args: expected a dict of the kernel's arguments by their names", tuned(args=[y, x])),
+                ("tune(): args: expected a dict of the kernel's arguments by their names", tuned(args="yx")),
             ]
         )
 

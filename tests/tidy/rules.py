@@ -184,6 +184,7 @@ LAYERS = {
         "core/model",
         "core/search",
         "core/build",
+        "core/init",
         "core/measure",
         "core/validate",
         "core/resolve",

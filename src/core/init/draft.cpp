@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "core/build/device_unit.hpp"
+#include "core/build/unread_headers.hpp"
 #include "core/init/drafting.hpp"
 #include "core/init/signature.hpp"
 #include "core/spec/document.hpp"
@@ -21,7 +22,14 @@ namespace xtune::init {
 
 bool is_like(const std::string& name, const char* pattern) { return RE2::PartialMatch(name, pattern); }
 
+bool is_whole(const std::string& value) { return RE2::FullMatch(value, "-?[0-9]+"); }
+
 bool is_integer(DType type) { return is_like(to_string(type), "^[iu][0-9]"); }
+
+bool is_tensor_map(const FunctionArgument& argument) {
+  return argument.pointers == 0 && !argument.is_reference &&
+         is_like(argument.type, "(?:^|[: ])(?:CUtensorMap|TensorMap)$");
+}
 
 std::string product(const Texts& factors) {
   Texts terms;
@@ -64,6 +72,7 @@ void use_size(Work& work, const std::string& name, const std::string& comment) {
   work.taken.insert(name);
   if (const std::string* const value = given(work.request.sizes, name))
     return void(work.model.sizes.push_back({name, *value, ""}));
+  if (work.request.passed) return void(work.model.sizes.push_back({name, "", ""}));
   const auto launched = work.host_names.values.find(name);
   if (launched == work.host_names.values.end()) return void(work.model.sizes.push_back({name, "", comment}));
   const auto& [value, line] = launched->second;
@@ -91,16 +100,14 @@ bool may_be_size(const FunctionArgument& argument, const TypeNames& types) {
          !argument.name.empty() && !types.is_enum(argument.type) && !is_like(argument.type, "Object_t");
 }
 
-/// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
-bool is_tensor_map(const FunctionArgument& argument) {
-  return argument.pointers == 0 && !argument.is_reference &&
-         is_like(argument.type, "(?:^|[: ])(?:CUtensorMap|TensorMap)$");
-}
-
 void add_macros(Work& work) {
   for (const OpenMacro& macro : work.names.macros) {
     const auto value = integer_of(macro.value);
     if ((!macro.value.empty() && !value) || !spec::reserved_meaning(macro.name).empty()) continue;
+    if (const std::string* const defined = given(work.request.defines, macro.name)) {
+      if (integer_of(*defined)) work.source_expressions.set(macro.name, *defined);
+      continue;
+    }
     DraftParameter parameter;
     parameter.name = macro.name;
     parameter.values = values_text(plausible_values(value, macro.is_condition));
@@ -140,7 +147,8 @@ std::string type_parameter(Work& work, const TemplateParameter& parameter, const
     return "{" + own + "}";
   const std::string name = unused_name(work, own, "_TYPE", false);
   work.model.sizes.push_back({name, "\"" + type + "\"",
-                              is_launched
+                              is_launched && work.request.passed ? ""
+                              : is_launched
                                   ? fmt::format("guess: a type of the entry, as on line {}", work.launch->line)
                                   : "guess: a type of the entry; where it changes, the dtype of arguments changes"});
   return "{" + name + "}";
@@ -202,7 +210,8 @@ void add_entry(Work& work, DraftStep& step) {
     complete = complete && !parameter.is_pack && parameter.type.find("template") == std::string::npos;
     if (!complete) break;
     const bool is_launched = work.launch && i < work.launch->templates.size();
-    const std::string type = is_launched && parameter.is_type() ? text_of(work.launch->templates[i]) : "";
+    std::string type = parameter.is_type() ? passed_type(work, parameter.name) : "";
+    if (type.empty() && is_launched && parameter.is_type()) type = text_of(work.launch->templates[i]);
     words.push_back(parameter.is_type()
                         ? type_parameter(work, parameter, type)
                         : value_parameter(work, parameter,
@@ -238,9 +247,10 @@ std::optional<std::string> size_name(Work& work, std::size_t argument) {
   const auto text = host_text(work, passed);
   if (!text) return name;
   if (has_index(work, *text)) return std::nullopt;
+  const bool is_passed = work.request.passed.has_value();
   const std::string word = passed.size() == 1 && passed.front().is_word() ? passed.front().text : "";
   const bool is_number = integer_of(*text).has_value();
-  if (!is_number && (*text != word || work.host_names.sizes.contains(word))) return *text;
+  if (!is_passed && !is_number && (*text != word || work.host_names.sizes.contains(word))) return *text;
   // Its own size. Launches that pass the same share it.
   const std::string owner = word.empty() ? *text : word;
   while (!work.host_names.owners.try_emplace(name, owner).second && work.host_names.owners[name] != owner) name += "_";
@@ -274,6 +284,8 @@ void add_sizes(Work& work) {
     if (!name) continue;
     work.sizes.emplace_back(argument.name, *name);
     work.expressions.set(argument.name, *name);
+    if (const PassedArgument* const passed = passed_argument(work, i); passed && is_whole(passed->value))
+      work.request.sizes.emplace_back(*name, passed->value);
     // An expression of other sizes limits an index, too.
     if (has_parameter(work, *name)) continue;
     for (const Token& token : spec_tokens(*name))
@@ -345,6 +357,8 @@ void add_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument& 
   const auto type = work.types.element_type(argument.type);
   drafted.kind = "scalar";
   const std::string* const size = given(work.sizes, argument.name);
+  if (const PassedArgument* const passed = passed_argument(work, number))
+    return add_passed_scalar(work, *passed, argument, drafted);
   const std::string name = size ? *size : argument.name;
   if (given(work.request.sizes, name)) use_size(work, name, "");
   if (base::find_named(work.model.sizes, name)) {
@@ -418,6 +432,8 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
   const PointerUse& use = work.use.pointers[argument.name];
   const auto asked = work.request.shapes.find(argument.name);
   const auto proven = proven_shape(work, use);
+  if (const PassedArgument* const passed = passed_argument(work, number))
+    return add_passed_buffer(work, *passed, type, proven, drafted);
   drafted.shape = asked != work.request.shapes.end() ? asked->second : proven.value_or(Texts{"?"});
   if (asked == work.request.shapes.end()) {
     const std::string index =
@@ -544,6 +560,9 @@ void add_arguments(Work& work, DraftStep& step) {
       own.dtype = type ? to_string(type->type) : open ? "?" : "u8";
       if (is_tensor_map(argument))
         own.kind = "tensor_map";
+      else if (const PassedArgument* const passed = passed_argument(work, i);
+               passed && passed->kind == PassedArgument::Kind::value)
+        own.kind = "struct";
       else if (argument.pointers == 2 || (argument.pointers == 0 && (type ? type->lanes > 1 : !open)))
         scalars ? add_value(work, argument, type, own) : void();
       else if (scalars == (argument.pointers == 0))
@@ -611,12 +630,18 @@ void add_parts(DraftModel& model) {
 void add_kernel(Work& work, const ChosenKernel& chosen, const Launch* before) {
   work.kernel = chosen.kernel;
   work.launch = chosen.launch;
+  // A call is one launch: where the source has it in a loop, it does not show what one round passes.
+  if (work.request.passed && work.launch && std::ranges::any_of(work.launch->around, [](const LaunchLoop& each) {
+        return each.kind == LaunchLoop::Kind::loop && !is_timing(each);
+      }))
+    work.launch = nullptr;
   work.types = work.source_types;
   work.expressions = work.source_expressions;
   work.sizes.clear();
   DraftStep step;
   add_launch(work, step);
   add_entry(work, step);
+  if (work.request.passed) check_passed(work);
   add_sizes(work);
   add_block(work, step);
   add_grid(work, step);
@@ -669,7 +694,12 @@ DraftModel drafted_model(Work work, const std::vector<ChosenKernel>& kernels) {
   for (const auto& [argument, shape] : work.request.shapes) use_given(work, shape);
   work.model.constraints.insert(work.model.constraints.end(), work.request.constraints.begin(),
                                 work.request.constraints.end());
-  give_values(work.model);
+  if (work.request.passed) {
+    for (DraftSize& size : work.model.sizes)
+      if (size.value.empty()) size = {size.name, "\"?\"", "fill in: no argument gives it"};
+  } else {
+    give_values(work.model);
+  }
   if (work.model.parameters.empty())
     work.model.parameters.push_back(
         {unused_name(work, "VARIANT", "_", true), "[1]", false,
@@ -748,6 +778,7 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
   if (request.entries.empty() && kernels.size() > 1) {
     std::set<const KernelFunction*> different;
     Texts lines;
+    if (request.passed) fail(fmt::format("several kernels were found: {}; entry chooses one", list_of(kernels)));
     for (const ChosenKernel& each : launched)
       if (different.insert(each.kernel).second) lines.push_back(std::to_string(each.launch->line));
     fail(
@@ -816,7 +847,8 @@ Draft draft_spec(const DraftRequest& request) {
   Draft draft;
   const WrappedKernel wrapped = wrap(request, host, chosen, draft);
   if (!draft.wrapper.empty()) chosen = {{&wrapped.kernel, wrapped.launch ? &*wrapped.launch : nullptr}};
-  const DraftModel model = drafted_model({request, names, types, host, request.launched_steps}, chosen);
+  draft.model = drafted_model({request, names, types, host, request.launched_steps}, chosen);
+  const DraftModel& model = draft.model;
   draft.kernel = model.kernel;
   draft.entry = model.steps.front().entry;
   for (const DraftParameter& parameter : model.parameters)
@@ -825,6 +857,18 @@ Draft draft_spec(const DraftRequest& request) {
   for (const DraftArgument& argument : model.arguments) draft.arguments.push_back(argument.name);
   write_draft(model, request, draft);
   return draft;
+}
+
+Draft draft_file(const std::filesystem::path& source, const std::filesystem::path& folder, DraftRequest request,
+                 const std::function<void(const std::string&)>& tell) {
+  spec::KernelSpec kernel;
+  for (const auto& [path, from] : request.project.include_dirs) kernel.include_dirs.push_back(folder / path);
+  const UserHeaders headers = user_headers({std::filesystem::absolute(source), request.source}, kernel).value();
+  request.headers = headers.texts();
+  for (const std::string& line : described(request.project))
+    tell(fmt::format("{}: {}", base::printable(source.string()), line));
+  for (const std::string& line : build::missing_lines(headers.missing, headers.searched)) tell("warning: " + line);
+  return draft_spec(request);
 }
 
 }  // namespace xtune::init

@@ -212,6 +212,7 @@ std::string grid_extent(Work& work, std::size_t i) {
     if (!is_row) factors.push_back(*text);
   }
   if (axis.limits.empty() && factors.empty()) {
+    if (work.request.passed) return "?";
     std::string name = std::string("GRID_") + axis_capitals[i];
     if (!given(work.request.sizes, name)) name = unused_name(work, name, "_SIZE", false);
     use_size(work, name, std::string("guess: any number of blocks along ") + axis_names[i]);
@@ -457,6 +458,10 @@ void add_grid(Work& work, DraftStep& step) {
 }
 
 void add_shared(Work& work, DraftStep& step) {
+  if (!work.request.shared.empty()) {
+    step.shared = work.request.shared;
+    return use_sizes_in(work, {step.shared});
+  }
   const auto written =
       work.launch && !work.launch->shared.empty() ? host_text(work, work.launch->shared) : std::nullopt;
   if (written && !has_index(work, *written)) {

@@ -17,6 +17,13 @@ std::string list_text(const Texts& texts) {
   return fmt::format("[{}]", fmt::join(quoted, ", "));
 }
 
+std::string values_in_space(const DraftParameter& parameter) {
+  if (parameter.compile_time) return parameter.values;
+  return parameter.values.starts_with('{')
+             ? parameter.values.substr(0, parameter.values.rfind('}')) + ", compile_time = false }"
+             : fmt::format("{{ values = {}, compile_time = false }}", parameter.values);
+}
+
 namespace {
 
 /// Lines of the spec. Those with a "?", and those with a guess, are listed as well.
@@ -53,12 +60,7 @@ class DraftWriter {
   }
 
   void parameter(const DraftParameter& each) {
-    const bool table = each.values.starts_with('{');
-    line((each.commented_out ? "# " : "") + each.name + " = " +
-             (each.compile_time ? each.values
-              : table           ? each.values.substr(0, each.values.rfind('}')) + ", compile_time = false }"
-                                : fmt::format("{{ values = {}, compile_time = false }}", each.values)),
-         each.comment);
+    line((each.commented_out ? "# " : "") + each.name + " = " + values_in_space(each), each.comment);
   }
 
   void step(const DraftStep& each) {
@@ -119,8 +121,11 @@ class DraftWriter {
                 : "\n# Nothing validates the results yet. A simple kernel with the same arguments can:\n# [validate]");
     line("# reference = { kernel = \"simple\", source = \"simple.cu\", grid = [\"ceildiv(n, 256)\"], block = [256] }");
     const std::string config = fmt::format("{{ {} }}", fmt::join(values, ", "));
-    if (judges) line("reference = { config = " + config + " }", "guess: the kernel is right there");
-    if (judges && is_launched) line("\n[dispatch]\ndefault = " + config, "as the source has it");
+    if (!judges) return;
+    draft_.judge = config;
+    draft_.is_judge_launched = is_launched;
+    line("reference = { config = " + config + " }", "guess: the kernel is right there");
+    if (is_launched) line("\n[dispatch]\ndefault = " + config, "as the source has it");
   }
 
   const DraftModel& model_;

@@ -88,60 +88,7 @@ struct BodyUse {
 BodyUse body_use(const Tokens& body, const SpecExpressions& values, const std::set<std::string>& fixed,
                  const std::set<std::string>& pointers);
 
-// The model, and what it is made of.
-
-using Texts = std::vector<std::string>;
 constexpr std::string_view axis_names = "xyz", axis_capitals = "XYZ";
-
-struct DraftParameter {
-  std::string name;
-  std::string values;  ///< as TOML
-  bool compile_time = true;
-  std::string comment;
-  bool commented_out = false;  ///< it is offered, and has no effect yet
-  std::string launched{};      ///< the value that the source itself uses; empty: unknown
-};
-
-struct DraftSize {
-  std::string name, value;  ///< value as TOML; empty: any
-  std::string comment;
-};
-
-struct DraftArgument {
-  std::string name, dtype;
-  Texts shape;  ///< of a buffer
-  std::string role, kind;
-  std::string value;  ///< of a scalar, or the fields of a struct; not empty
-  std::string fill;   ///< as TOML; empty: that of the type
-  // Where these come from: "guess: ...", "fill in: ...".
-  std::string shape_comment, role_comment, value_comment, fill_comment;
-  std::string passed{};         ///< what launches pass, in host code; empty: unknown
-  bool is_passed_on = false;    ///< the first kernel that has it only writes it
-  bool reads_later = false;     ///< and a later one reads it
-  bool follows_config = false;  ///< its shape has a parameter
-};
-
-struct DraftStep {
-  std::string entry;
-  Texts grid, block, args;
-  std::string grid_comment, block_comment;
-  std::string shared;  ///< empty: none
-  std::string shared_comment;
-  std::string repeat, with;  ///< as TOML; empty: none
-  std::string comment;       ///< of its entry
-  Texts notes{};             ///< what happens before or behind it, and no step does
-  bool is_cooperative = false;
-};
-
-struct DraftModel {
-  std::string kernel;
-  std::vector<DraftStep> steps;
-  std::vector<DraftSize> sizes;
-  std::vector<DraftParameter> parameters;
-  Texts constraints;
-  std::vector<DraftArgument> arguments;
-  Texts notes;  ///< remarks that belong to no other entry
-};
 
 /// A kernel to draft, and where host code launches it; nullptr: nowhere, as far as is seen.
 struct ChosenKernel {
@@ -157,7 +104,7 @@ struct HostNames {
 };
 
 struct Work {
-  const DraftRequest& request;
+  DraftRequest request;
   const SourceNames& names;
   const TypeNames& source_types;
   const HostCode& host_code;
@@ -180,6 +127,9 @@ struct Work {
 
 bool is_like(const std::string& name, const char* pattern);
 bool is_integer(DType type);
+bool is_whole(const std::string& value);  ///< a whole number
+/// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
+bool is_tensor_map(const FunctionArgument& argument);
 std::string product(const Texts& factors);
 const std::string* given(const Named& named, const std::string& name);
 /// A name that neither the source nor the spec has.
@@ -235,6 +185,20 @@ struct WrappedKernel {
 /// of become arguments. source: the text with the launch; include: how the wrapper's file includes it.
 WrappedKernel wrapped_kernel(const KernelFunction& kernel, const Launch* launch, const HostCode& host,
                              const std::string& source, const std::string& include);
+
+// The arguments of a call (passed.cpp).
+
+/// What the call passes for an argument of the kernel; nullptr: unknown.
+const PassedArgument* passed_argument(const Work& work, std::size_t argument);
+/// Throws Error(invalid_argument), with the argument's name and place, for what the kernel does not take.
+void check_passed(const Work& work);
+/// The C++ name of the type that the call passes for this template parameter; empty: unknown.
+std::string passed_type(const Work& work, const std::string& parameter);
+/// proven: extents that all indices stay below.
+void add_passed_buffer(Work& work, const PassedArgument& passed, const std::optional<ElementType>& type,
+                       const std::optional<Texts>& proven, DraftArgument& drafted);
+void add_passed_scalar(Work& work, const PassedArgument& passed, const FunctionArgument& argument,
+                       DraftArgument& drafted);
 
 /// Writes the model as a spec, and lists its guesses and blanks (draft_text.cpp).
 void write_draft(const DraftModel& model, const DraftRequest& request, Draft& draft);

@@ -176,8 +176,8 @@ bool is_short_float(DType type) {
   return type == DType::f16 || type == DType::bf16 || type == DType::f8e4m3 || type == DType::f8e5m2;
 }
 
-/// Whether a kernel that declares this type may get these elements, or this number. Bytes, and integers as large as
-/// what they stand for, are a usual disguise.
+}  // namespace
+
 bool fits(DType declared, DType given, bool is_buffer) {
   if (declared == given) return true;
   if (is_cxx_float(declared) || is_cxx_float(given)) {
@@ -196,6 +196,8 @@ std::string text_of(const FunctionArgument& argument) {
   return fmt::format("{}{}{} {}", argument.is_const && argument.pointers > 0 ? "const " : "", argument.type,
                      std::string(static_cast<std::size_t>(argument.pointers), '*'), argument.name);
 }
+
+namespace {
 
 std::string text_of(const spec::ArgSpec& argument, DType dtype) {
   if (argument.kind == spec::ArgKind::tensor_map) return "a tensor map";

@@ -316,6 +316,27 @@ std::optional<std::vector<StructField>> fields_in(const Tokens& body) {
 
 }  // namespace
 
+std::string cxx_name(DType type) {
+  constexpr const char* names[] = {"__nv_fp8_e4m3",
+                                   "__nv_fp8_e5m2",
+                                   "__half",
+                                   "__nv_bfloat16",
+                                   "float",
+                                   "double",
+                                   "signed char",
+                                   "short",
+                                   "int",
+                                   "long long",
+                                   "unsigned char",
+                                   "unsigned short",
+                                   "unsigned int",
+                                   "unsigned long long",
+                                   "bool",
+                                   "cuFloatComplex",
+                                   "cuDoubleComplex"};
+  return names[static_cast<std::size_t>(type)];
+}
+
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens) { return KernelReader(tokens).run(); }
 
 TypeNames::TypeNames(const TokenizedSource& source) {

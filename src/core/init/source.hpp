@@ -57,6 +57,7 @@ struct KernelFunction {
 
 /// "const float* x"
 FunctionArgument argument_of(const Tokens& written);
+std::string text_of(const FunctionArgument& argument);
 
 /// Definitions, in their order; of several of one name (overloads, branches of #if) the first. Declarations, explicit
 /// specialisations and instantiations are omitted.
@@ -74,6 +75,9 @@ struct StructField {
   int pointers = 0;
   std::uint64_t count = 1;  ///< of an array
 };
+
+/// What a source calls the type.
+std::string cxx_name(DType type);
 
 /// The names that a source gives to types: using, typedef, enum, and macros whose bodies are types. A name with two
 /// meanings, as in the branches of #if, has none.

@@ -67,6 +67,29 @@ TEST_CASE("constants and scratch buffers are written as the spec has them") {
   CHECK(has(tunable.toml(), "zero = true"));
 }
 
+TEST_CASE("what calls with arrays need not pass is written as the spec has it") {
+  Tunable tunable("rules");
+  tunable.source("__global__ void rules(const float* a, const float* bias, float* y, float scale, bool* flags) {}")
+      .problem("N", 8)
+      .problem("HAS_BIAS", false)
+      .problem("FLIPPED", false)
+      .param("P", {1, 2})
+      .grid({1})
+      .block({1})
+      .input<float>("a", {"N", "N"}, {}, {.transposed = "FLIPPED"})
+      .input("bias", DType::f32, "N", Fill::one, {.when = "HAS_BIAS"})
+      .output<float>("y", "N")
+      .scalar("scale", DType::f32, 2, 1)
+      .inout<bool>("flags", "N", {}, {.when = "HAS_BIAS"});
+  const Spec spec = spec_of(tunable, "host");
+  CHECK(spec.args[0].transposed == "FLIPPED");
+  CHECK(spec.args[1].when->text == "HAS_BIAS");
+  CHECK(spec.args[1].fill == Fill::one);
+  CHECK(spec.args[3].call_value->text == "1");
+  CHECK(spec.args[4].when->text == "HAS_BIAS");
+  CHECK(!spec.args[0].when);
+}
+
 TEST_CASE("structs, tables, sums and loops are written as the spec has them") {
   struct Params {
     std::int32_t n;
