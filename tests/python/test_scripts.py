@@ -789,6 +789,27 @@ int main() {}
 """,
         )
 
+    def test_constraints_on_parameters_only_hold_for_configurations_that_were_not_measured_too(self):
+        known = {"constraints": ["not P in ['a', 'ab']", "wide"], "derived": {"wide": "T >= 4"}}
+        program = """
+static_assert(k::allowed({"1", 4}, {8}) && k::allowed({"A", 8}, {8}));
+static_assert(!k::allowed({"a", 4}, {8}) && !k::allowed({"ab", 8}, {64}) && !k::allowed({"1", 2}, {8}));
+int main() {}
+"""
+        config = {"P": "1", "T": 4}
+        group = {"kernel": "k", "arch": "sm_90", "configs": [config]}
+        case = {"problem": {"N": 8}, "device": "D", "best": config, "best_ms": 1.0, "times_ms": [1.0]}
+        trees = {"format": "tree-header", "groups": [{**group, "cases": [case]}], "within": 0.05, "max_depth": 4}
+        winners = {"format": "header", "winners": [winner({"N": 8}, config, kernel="k")]}
+        for request, namespace in ((trees, "xtune_tree"), (winners, "xtune_best")):
+            header = headers.answer({**request, **known, "version": "1"}, warnings := [])
+            self.assertEqual(warnings, [])
+            compiled_output(self, header, f"namespace k = {namespace}::k;{program}")
+            unknown = {"constraints": ["P in device.name"], "derived": {}}
+            header = headers.answer({**request, **unknown, "version": "1"}, warnings)
+            self.assertIn("unknown, and taken as no", header)
+            self.assertEqual(len(warnings), 1)
+
     def test_constraints_mean_in_cpp_what_they_mean_in_specs(self):
         texts = """N % A == 0 | N // A * A + N % A == N | -N // A < -1 | N / A >= 2.5 | A ** 2 <= N and not N == 7
             2 ** A > N or A in (1, 3) | ceildiv(N, A) == 3 | max(A, N, 3) - min(A, 2) > 4 | abs(A - N) < 3
@@ -816,6 +837,8 @@ int main() {}
         problems = [{"N": n} for n in (1, 4, 7, 8, 9)]
 
         def expected(text, names):
+            if "9223372036854775807" in text and names["A"] > 1:
+                return False  # beyond 64 bits a header has no value
             try:
                 return bool(eval(text, dict(functions), names))
             except (ArithmeticError, KeyError):
@@ -844,11 +867,7 @@ int main() {}
         )
         lines = compiled_output(self, header, f"int main() {{\n{calls}}}\n").split()
         for text, line in zip(texts, lines):
-            own = "".join(
-                str(int("N" not in re.findall(r"\w+", text) or expected(text, {**config, **problem})))
-                for config in configs
-                for problem in problems
-            )
+            own = "".join(str(int(expected(text, {**config, **problem}))) for config in configs for problem in problems)
             self.assertEqual(line, own, text)
 
     def test_names_and_values_become_those_of_cpp(self):

@@ -114,7 +114,6 @@ class Translation:
         self.names, self.derived = names, derived
         self.text_literal, self.number = text_literal, number
         self.open = []  # derived names on the way, which must not contain themselves
-        self.used = set()
 
     def condition(self, text):
         cpp = self.truth(self.expression(text))
@@ -173,7 +172,6 @@ class Translation:
         if node.id in ("true", "false"):
             return node.id, "bool"
         if node.id in self.names:
-            self.used.add(node.id)
             text, rank = self.names[node.id]
             return text, KINDS[rank]
         if node.id not in self.derived or node.id in self.open:

@@ -129,19 +129,16 @@ def allowed_text(kernel, request, config, problem, warnings):
     that was."""
     names = {name: (f"config.{word}", rank) for name, word, rank in config.fields}
     names |= {name: (f"problem.{word}", rank) for name, word, rank in problem.fields}
-    of_problem = {name for name, _, _ in problem.fields}
     conditions, why = [], ""
     if "constraints" not in request:
         why = "the constraints of its spec are not known; `xtune store export SPEC` compiles them in"
     for text in request.get("constraints", ()):
-        translation = constraints.Translation(names, request["derived"], string_literal, number)
         try:
-            condition = translation.condition(text)
+            translation = constraints.Translation(names, request["derived"], string_literal, number)
+            conditions.append((text, translation.condition(text)))
         except constraints.Unknown as error:
             why = f'its constraint "{cut(one_line(text))}" {error}'
             break
-        if translation.used & of_problem:  # the others hold for all that was measured
-            conditions.append((text, condition))
     head = "\n/// Whether the spec allows a configuration for a problem{}.\nconstexpr bool allowed("
     parameters = "[[maybe_unused]] const Config& config, [[maybe_unused]] const Problem& problem) {\n"
     if why:
@@ -149,7 +146,7 @@ def allowed_text(kernel, request, config, problem, warnings):
         comment = f": unknown, and taken as no. Only problems\n/// that were measured have an answer: {in_comment(why)}"
         return head.format(comment) + parameters + "  return false;\n}\n", False
     if not conditions:
-        return head.format(": it has no constraint on problems") + parameters + "  return true;\n}\n", True
+        return head.format(": it has no constraints") + parameters + "  return true;\n}\n", True
     comment = (
         ":" + "".join(f"\n///   {in_comment(one_line(text))}" for text, _ in conditions) + "\n/// Without a value, no"
     )
