@@ -303,7 +303,7 @@ std::optional<LineMatch> last_match(const std::string& expression, const std::st
       continue;
     const re2::StringPiece& group = found[has_group ? 1 : 0];
     if (group.data() == nullptr) return LineMatch();  // an alternative without the group
-    return LineMatch{std::string(group.data(), group.size()),
+    return LineMatch{std::string(line.data(), group.data()), std::string(group.data(), group.size()),
                      std::string(group.data() + group.size(), line.data() + line.size())};
   }
   return std::nullopt;

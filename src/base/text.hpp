@@ -64,8 +64,9 @@ std::string styled(Style style, std::string_view text);
 std::string painted(std::string_view text, bool colours);
 
 struct LineMatch {
-  std::string text;   ///< the first group, or the whole match
-  std::string after;  ///< the rest of the line
+  std::string before;  ///< the line up to text
+  std::string text;    ///< the first group, or the whole match
+  std::string after;   ///< the rest of the line
 };
 
 /// The match in the last line of which any part matches; nullopt: none. The expression has RE2's syntax and matches

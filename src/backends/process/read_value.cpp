@@ -5,6 +5,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -236,17 +237,49 @@ double from_csv(const device::ProgramValue& value, const std::string& text_or_ma
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Whether the text is the beginning of a longer number: "1.2" of "1.23e+06".
-bool is_cut(std::string_view text, std::string_view after) {
-  if (text.empty() || !(is_digit(text.back()) || text.back() == '.')) return false;
-  if (after.starts_with('.')) return after.size() > 1 && is_digit(after[1]);
-  if (after.starts_with(','))
-    return text.find('.') == std::string_view::npos && RE2::PartialMatch(after, "^,\\d{3}\\b");
-  if (after.starts_with('e') || after.starts_with('E')) {
-    after.remove_prefix(1);
-    if (after.starts_with('+') || after.starts_with('-')) after.remove_prefix(1);
+bool is_word(char c) { return is_digit(c) || c == '_' || std::isalpha(static_cast<unsigned char>(c)); }
+
+/// Whether a minus or a decimal point that begins a number may follow this character: not in "3-5", "a.5" or "...5".
+bool may_begin_behind(char c) { return !is_word(c) && std::string_view(".-)]").find(c) == std::string_view::npos; }
+
+/// The length of the number that begins at `at`, in a part of a line; 0: none begins there. grouped: it may be written
+/// in groups of three digits, "1,234" or "1'234".
+std::size_t number_length(std::string_view text, std::size_t at, bool grouped) {
+  static const RE2 plain(R"((?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)");
+  static const RE2 in_groups(R"((?:\d{1,3}(?:,\d{3})+|\d{1,3}(?:'\d{3})+)\b(?:\.\d+)?(?:[eE][+-]?\d+)?)");
+  std::size_t start = at;
+  if (text[at] == '-' || text[at] == '.') {
+    if (at > 0 && !may_begin_behind(text[at - 1])) return 0;
+    start += text[at] == '-';
   }
-  return !after.empty() && is_digit(after[0]);
+  const re2::StringPiece rest(text.data() + start, text.size() - start);
+  re2::StringPiece number;
+  for (const RE2* form : {grouped ? &in_groups : nullptr, &plain})
+    if (form && form->Match(rest, 0, rest.size(), RE2::ANCHOR_START, &number, 1)) return start - at + number.size();
+  return 0;
+}
+
+/// The number of the line of which the match takes only a part, "9.5e-3" for the 3 in "9.5e-3 ms"; empty: none.
+std::string cut_number(const base::LineMatch& match) {
+  const std::string line = match.before + match.text + match.after;
+  const std::size_t begin = match.before.size(), end = begin + match.text.size();
+  const auto is_other = [](char c) {
+    return !is_digit(c) && std::string_view(".,'eE+-").find(c) == std::string_view::npos;
+  };
+  std::size_t first = begin, last = end;
+  while (first > 0 && !is_other(line[first - 1])) --first;
+  while (last < line.size() && !is_other(line[last])) ++last;
+  if (first > 0) --first;  // what stands before a minus decides whether that is a sign
+  const std::string_view around = std::string_view(line).substr(first, last - first);
+  bool in_list = false;  // behind a number and a comma
+  for (std::size_t at = 0; at < around.size();) {
+    const std::size_t length = number_length(around, at, !in_list);
+    in_list = length == 0 && at > 0 && is_digit(around[at - 1]) && (around[at] == ',' || around[at] == '\'');
+    const std::size_t from = first + at, to = from + length;
+    if ((from < begin && begin < to) || (from < end && end < to)) return line.substr(from, length);
+    at += std::max<std::size_t>(length, 1);
+  }
+  return {};
 }
 
 /// Throws if the line continues with another unit of time than the one in use.
@@ -267,10 +300,9 @@ void check_unit_behind(const device::ProgramValue& value, const base::LineMatch&
 double from_regex(const device::ProgramValue& value, const std::string& text) {
   const std::optional<base::LineMatch> last = base::last_match(value.where, text);
   if (!last) throw NoNumber(fmt::format("no line matches the regular expression '{}'", value.where));
-  if (is_cut(last->text, last->after))
+  if (const std::string number = cut_number(*last); !number.empty())
     throw NoNumber(fmt::format("the regular expression '{}' takes '{}' of a longer number: '{}'", value.where,
-                               base::printable(last->text, 80),
-                               base::printable(last->text + last->after.substr(0, last->after.find(' ')), 80)));
+                               base::printable(last->text, 80), base::printable(number, 80)));
   if (value.name.empty()) check_unit_behind(value, *last);
   return number_of(value, last->text);
 }

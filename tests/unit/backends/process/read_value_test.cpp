@@ -130,6 +130,47 @@ TEST_CASE("a group that cuts a number or leaves its unit out is refused") {
   CHECK(read_number(time("time: ([0-9.]+)"), "time: 3.\n") == 3);
 }
 
+TEST_CASE("a match that takes only a part of a number is refused, wherever the rest of it stands") {
+  const auto read = [](const std::string& line, const std::string& where) {
+    const std::string of_time = complaint(time_at(Form::regex, where), line + "\n");
+    const std::string of_metric = complaint(metric(Form::regex, where), line + "\n");
+    CHECK(of_time == of_metric);
+    return of_time;
+  };
+  const auto cut = [&](const std::string& line, const std::string& part, const std::string& whole) {
+    CAPTURE(line);
+    for (const char* where : {"([0-9.]+) ms", "(\\d+) ms", "([0-9.]+) ms|never"})
+      CHECK(has(read(line, where), "takes '" + part + "' of a longer number: '" + whole + "'"));
+  };
+  cut("took 9.5e-3 ms", "3", "9.5e-3");
+  cut("took 1.25e+01 ms", "01", "1.25e+01");
+  cut("took 1E5 ms", "5", "1E5");
+  cut("took 1,234 ms", "234", "1,234");
+  cut("took 1'234 ms", "234", "1'234");
+  cut("took 12,345,678 ms", "678", "12,345,678");
+  cut("took -5 ms", "5", "-5");
+  cut("-5 ms", "5", "-5");
+  cut("took=-5 ms", "5", "-5");
+  CHECK(has(read("took 1'234 ms", "took ([0-9.]+)"), "takes '1' of a longer number: '1'234'"));
+  CHECK(has(read("took 1,234.5 ms", "([0-9.]+) ms"), "takes '234.5' of a longer number: '1,234.5'"));
+  CHECK(has(read("took 12.5 ms", "([0-9]+) ms"), "takes '5' of a longer number: '12.5'"));
+  CHECK(has(read("took .5 ms", "([0-9]+) ms"), "takes '5' of a longer number: '.5'"));
+  CHECK(has(read("took -.5 ms", "([.0-9]+) ms"), "takes '.5' of a longer number: '-.5'"));
+  CHECK(has(read("took 123 ms", "([0-9]) ms"), "takes '3' of a longer number: '123'"));
+  CHECK(has(read("-5 GB/s", "([0-9]+)"), "takes '5' of a longer number: '-5'"));
+  // Neither dashes between words and numbers, nor dots that lead to a column, nor lists are a part of a number.
+  for (const char* line :
+       {"run-5 ms", "3-5 ms", "(a)-5 ms", "--5 ms", "time......5 ms", "a.5 ms", "1.5,5 ms", "x,10,5 ms",
+        "name,10,20,5 ms", "size 4096,5 ms", "size=5 ms", "+5 ms", "time:5 ms", "e5 ms"}) {
+    CAPTURE(line);
+    CHECK(read(line, "([0-9]+) ms") == "found " + std::to_string(5.0));
+  }
+  CHECK(read("4096,512,100 ms", "([0-9]+) ms") == "found " + std::to_string(100.0));
+  CHECK(read("-5 ms, then 7 ms", "then (\\d+)") == "found " + std::to_string(7.0));
+  CHECK(read_number(metric(Form::regex, "(-?[0-9.]+) dB"), "gain -2.5 dB\n") == -2.5);
+  CHECK(read_number(time_at(Form::regex, "(\\S+) ms"), "took 9.5e-3 ms\n") == doctest::Approx(9.5e-3));
+}
+
 TEST_CASE("a line of megabytes is searched as a whole") {
   const std::string text = "time 3 " + std::string(4'000'000, 'x') + "\n";
   CHECK(read_number(time_at(Form::regex, "time ([0-9]+)"), text) == 3);
