@@ -36,13 +36,14 @@ std::vector<Recording> recordings_of(store::RecordSet set, const std::string& na
 /// with a warning. Failed configurations are those whose time or __error__ is InvalidConfig (rejected),
 /// CompilationFailedConfig (compile_failed) or RuntimeFailedConfig (launch_failed), or whose time is 1e20, as old
 /// versions wrote (launch_failed). An invalid time (NaN, zero, negative, unrealistic, another word, missing) counts as
-/// damage; invalid durations, and entries that repeat a configuration, are summarised in one warning each. The time
-/// that ranks a configuration is "time": Kernel Tuner's is the mean of "times", xtune's exports have the median. Where
-/// it is neither, "times" are dropped with a warning. A file with another objective is refused unless the objective
-/// ranks as the time does in every entry, or by_time asks for the times anyway. name: the file, for messages.
+/// damage; invalid durations, and entries that repeat a configuration, are summarised in one warning each. The time that ranks a configuration is "time": Kernel Tuner's is
+/// the mean of "times", xtune's exports have the median. Where it is neither, "times" are dropped with a warning. A
+/// file with another objective is refused unless it is known what is better of the objective, and this ranks as the
+/// time does in every entry, or by_time asks for the times anyway. name: the file, for messages.
 ///
 /// A file of T4 results (schema 1.0.0), such as `xtune store export --format kernel-tuner` writes, is read as the cache
 /// of the same run. It contains no kernel, device or problem, and distinguishes wrong results from other failures.
+/// Times are converted from their units.
 ///
 /// Throws Error(invalid_argument), with the entry if there is one, for text that is not a cache; Error(nothing_valid)
 /// for a cache without entries.

@@ -11,6 +11,7 @@
 
 #include "base/json_text.hpp"
 #include "base/text.hpp"
+#include "core/device/program_call.hpp"
 #include "core/measure/statistics.hpp"
 #include "lab/formats.hpp"
 #include "xtune/error.hpp"
@@ -234,9 +235,11 @@ RecordedConfig read_result(const Json& entry, const std::string& where, Notes& n
   return result;
 }
 
-/// The names under "objective" (caches) or "objectives" (T4).
-std::vector<std::string> objectives_of(const Json& holder, const char* name) {
-  std::vector<std::string> names;
+using Names = std::vector<std::string>;
+
+/// The names under "objective" or "objectives"; none: the file does not state them.
+Names objectives_of(const Json& holder, const char* name) {
+  Names names;
   const Json* const found = member(holder, name);
   if (!found || found->is_null()) return names;
   const Json list = found->is_array() ? *found : Json::array({*found});
@@ -245,30 +248,65 @@ std::vector<std::string> objectives_of(const Json& holder, const char* name) {
   return names;
 }
 
-/// Whether a value is the time but for a constant factor, or its inverse, in every configuration that has a time: then
-/// both rank alike.
-bool ranks_as_time(const Json& entries, const std::string& objective) {
-  double low[2] = {HUGE_VAL, HUGE_VAL}, high[2] = {0, 0};
+[[noreturn]] void refuse_ranking(const CacheReader& reader, const Names& objectives, const std::string& why = {}) {
+  reader.fail(fmt::format(
+      "its configurations are ranked by {} '{}'{}, and xtune replays times only. `xtune import kernel-tuner "
+      "--objective time` ranks them by time instead",
+      objectives.size() == 1 ? "the objective" : "the objectives", fmt::join(objectives, "', '"), why));
+}
+
+enum class Better { unknown, smaller, greater };
+
+/// What is better of an objective, by the file, else by Kernel Tuner's names for objectives and others like them.
+Better better_of(const Json& cache, const std::string& objective) {
+  const Json* higher = member(cache, "objective_higher_is_better");
+  if (higher && higher->is_array() && higher->size() == 1) higher = &higher->front();
+  if (higher && higher->is_boolean()) return higher->get<bool>() ? Better::greater : Better::smaller;
+  static const RE2 greater(R"((?i).*(/s|/W|/J|flops)|fitness)");
+  static const RE2 smaller(R"((?i).*(time|latency|duration)(_?[mun]?s)?|(nvml_)?energy(_m?j)?|cost|loss)");
+  if (RE2::FullMatch(objective, greater)) return Better::greater;
+  return RE2::FullMatch(objective, smaller) ? Better::smaller : Better::unknown;
+}
+
+/// Whether a value is in every configuration that has one the time but for a constant factor, or its inverse, if
+/// greater ones are better: then both rank alike.
+bool ranks_as_time(const Json& entries, const std::string& objective, Better better) {
+  double low = HUGE_VAL, high = 0;
   for (const Json& entry : entries) {
-    const Json* const time = entry.is_object() ? member(entry, "time") : nullptr;
-    if (!time || !time->is_number() || !measure::is_time(time->get<double>())) continue;
+    if (!entry.is_object() || member(entry, "__error__")) continue;
+    const Json* const time = member(entry, "time");
+    const bool timed = time && time->is_number() && measure::is_time(time->get<double>());
     const Json* const value = member(entry, objective.c_str());
-    if (!value || !value->is_number() || !(value->get<double>() > 0)) return false;
-    const double factors[2] = {value->get<double>() / time->get<double>(), value->get<double>() * time->get<double>()};
-    for (const int i : {0, 1}) low[i] = std::min(low[i], factors[i]), high[i] = std::max(high[i], factors[i]);
+    const bool valued =
+        value && value->is_number() && value->get<double>() > 0 && value->get<double>() < failed_time_ms;
+    if (!timed && !valued) continue;
+    if (!timed || !valued) return false;
+    const double time_ms = time->get<double>(), number = value->get<double>();
+    const double factor = better == Better::smaller ? number / time_ms : number * time_ms;
+    low = std::min(low, factor);
+    high = std::max(high, factor);
   }
-  return high[0] > 0 && (high[0] <= low[0] * (1 + 1e-4) || high[1] <= low[1] * (1 + 1e-4));
+  return high > 0 && high <= low * (1 + 1e-4);
 }
 
 /// xtune replays and ranks times. What the file ranks by something else would get another winner.
 void require_time(const CacheReader& reader, const Json& cache) {
-  const std::vector<std::string> objectives = objectives_of(cache, "objective");
-  const bool timed = objectives.empty() || objectives == std::vector<std::string>{"time"};
-  if (timed || (objectives.size() == 1 && ranks_as_time(cache.at("cache"), objectives[0]))) return;
-  reader.fail(fmt::format(
-      "its configurations are ranked by {} '{}', and xtune replays times only. `xtune import kernel-tuner --objective "
-      "time` ranks them by time instead",
-      objectives.size() == 1 ? "the objective" : "the objectives", fmt::join(objectives, "', '")));
+  Names objectives = objectives_of(cache, "objective");
+  const Names others = objectives_of(cache, "objectives");
+  if (!objectives.empty() && !others.empty() && objectives != others)
+    reader.fail(
+        fmt::format("its objective '{}' contradicts its objectives '{}'. `xtune import kernel-tuner --objective "
+                    "time` ranks its configurations by time",
+                    fmt::join(objectives, "', '"), fmt::join(others, "', '")));
+  if (objectives.empty()) objectives = others.empty() ? Names{"time"} : others;
+  if (objectives.size() > 1) refuse_ranking(reader, objectives);
+  const Better better = better_of(cache, objectives[0]);
+  if (better == Better::unknown)
+    refuse_ranking(reader, objectives,
+                   ", of which neither its name nor objective_higher_is_better says whether less is better");
+  const bool is_time = objectives[0] == "time" && better == Better::smaller;
+  if (!is_time && !ranks_as_time(cache.at("cache"), objectives[0], better))
+    refuse_ranking(reader, objectives, better == Better::greater ? ", of which more is better" : "");
 }
 
 std::vector<std::string> parameter_names(const CacheReader& reader, const Json& cache) {
@@ -336,27 +374,59 @@ device::DeviceInfo read_device(const Json& cache) {
   return device;
 }
 
-/// Converts one result of a T4 file to an equivalent entry of a cache.
-Json cache_entry_of(const CacheReader& reader, const Json& result, const std::string& where) {
+/// Milliseconds in the unit of a measurement, 1 without one; other units than those of time only for other
+/// measurements.
+double scale_of(const CacheReader& reader, const Json& measured, const std::string& where) {
+  const Json* const unit = member(measured, "unit");
+  if (!unit || unit->is_null() || *unit == "") return 1;
+  const double unit_ms = unit->is_string() ? device::milliseconds_in(unit->get_ref<const std::string&>()) : 0;
+  if (unit_ms == 0 && measured.at("name") == "time")
+    reader.fail(where + ": the unit of its time is " + base::printable(unit->dump(), 40) +
+                ": expected a unit of time (s, ms, us, ns)");
+  return unit_ms == 0 ? 1 : unit_ms;
+}
+
+Json scaled(const Json& value, double scale) {
+  if (scale == 1) return value;
+  if (value.is_number()) return value.get<double>() * scale;
+  if (!value.is_array()) return value;
+  Json list = Json::array();
+  for (const Json& each : value) list.push_back(scaled(each, scale));
+  return list;
+}
+
+/// What the validation of a result found: 1 or true if its outputs are correct.
+bool is_wrong(const Json& result) {
+  const Json* const correctness = member(result, "correctness");
+  if (!correctness) return false;
+  if (correctness->is_boolean()) return !correctness->get<bool>();
+  return correctness->is_number() && correctness->get<double>() < 1;
+}
+
+/// Converts one result of a T4 file to an equivalent entry of a cache. unit_ms: of the members of "times".
+Json cache_entry_of(const CacheReader& reader, const Json& result, const std::string& where, double unit_ms) {
   const Json* const config = result.is_object() ? member(result, "configuration") : nullptr;
   if (!config || !config->is_object()) reader.fail(where + ": expected an object with a configuration");
   Json entry = *config;
   const Json* const invalidity = member(result, "invalidity");
-  if (invalidity && invalidity->is_string() && *invalidity != "correct") entry["__error__"] = *invalidity;
+  if (invalidity && invalidity->is_string() && *invalidity != "correct")
+    entry["__error__"] = *invalidity;
+  else if (is_wrong(result))
+    entry["__error__"] = "correctness";
   if (const Json* const stamp = member(result, "timestamp")) entry["timestamp"] = *stamp;
   if (const Json* const times = member(result, "times"); times && times->is_object()) {
-    if (const Json* const found = member(*times, "runtimes")) entry["times"] = *found;
+    if (const Json* const found = member(*times, "runtimes")) entry["times"] = scaled(*found, unit_ms);
     for (const auto& [own, foreign] :
          {std::pair("compile_time", "compilation_time"), std::pair("framework_time", "framework"),
           std::pair("verification_time", "validation")})
-      if (const Json* const found = member(*times, foreign)) entry[own] = *found;
+      if (const Json* const found = member(*times, foreign)) entry[own] = scaled(*found, unit_ms);
   }
   const Json* const measurements = member(result, "measurements");
   if (measurements && measurements->is_array())
     for (const Json& measured : *measurements)
       if (const Json name = measured.is_object() ? measured.value("name", Json()) : Json();
           name.is_string() && member(measured, "value") && !entry.contains(name.get<std::string>()))
-        entry[name.get<std::string>()] = measured["value"];
+        entry[name.get<std::string>()] = scaled(measured["value"], scale_of(reader, measured, where));
   // A measurement that was given up early has samples, but no time.
   if (const Json* const samples = member(entry, "times");
       !entry.contains("time") && samples && samples->is_array() && !samples->empty()) {
@@ -369,20 +439,31 @@ Json cache_entry_of(const CacheReader& reader, const Json& result, const std::st
 
 /// A T4 results file as the cache of the same run: the parameters are those of its first configuration, and their
 /// values those that occur. It contains no kernel, device or problem. For a configuration that was measured repeatedly,
-/// the last measurement counts.
-Json cache_of_t4(const CacheReader& reader, const Json& file) {
+/// the last measurement counts. by_time: whatever the objectives are.
+Json cache_of_t4(const CacheReader& reader, const Json& file, bool by_time) {
   Json cache{{"tune_params_keys", Json::array()}, {"cache", Json::object()}};
+  const Json* const metadata = member(file, "metadata");
+  const Json timeunit = metadata && metadata->is_object() ? metadata->value("timeunit", Json()) : Json();
+  double unit_ms = timeunit.is_string() ? device::milliseconds_in(timeunit.get<std::string>()) : 0;
+  if (unit_ms == 0) unit_ms = 1;  // Kernel Tuner writes "miliseconds"
+  Names objectives;
   std::size_t number = 0;
   for (const Json& result : file.at("results")) {
     const std::string where = fmt::format("results[{}]", number++);
-    Json entry = cache_entry_of(reader, result, where);
-    if (number == 1) {
+    Json entry = cache_entry_of(reader, result, where, unit_ms);
+    if (number == 1)
       for (const auto& [name, value] : result.at("configuration").items()) cache["tune_params_keys"].push_back(name);
-      cache["objective"] = result.value("objectives", Json());
-    }
+    const Names own = objectives_of(result, "objectives");
+    if (objectives.empty()) objectives = own;
+    if (!by_time && !own.empty() && own != objectives)
+      reader.fail(
+          fmt::format("{} is ranked by '{}', and results before it by '{}': their winners cannot be compared. "
+                      "`xtune import kernel-tuner --objective time` ranks all by time",
+                      where, fmt::join(own, "', '"), fmt::join(objectives, "', '")));
     Json& known = cache["cache"][result.at("configuration").dump()];
     if (!known.contains("time") || entry.contains("time")) known = std::move(entry);
   }
+  cache["objectives"] = objectives;
   return cache;
 }
 
@@ -429,7 +510,7 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name, bo
   const CacheReader reader{name};
   if (const Json* const results = member(cache, "results"); results && results->is_array() && !member(cache, "cache")) {
     if (results->empty()) throw Error(ErrorKind::nothing_valid, name + ": the list of T4 results is empty");
-    cache = cache_of_t4(reader, cache);
+    cache = cache_of_t4(reader, cache, by_time);
   }
   const std::vector<std::string> names = parameter_names(reader, cache);
   if (cache.at("cache").empty()) throw Error(ErrorKind::nothing_valid, name + ": the cache has no entries");

@@ -248,6 +248,118 @@ TEST_CASE("a file with another objective is refused, unless that ranks as time d
             "'score'"));
 }
 
+TEST_CASE("an objective stands for the time only if what is better of it is known, and then ranks alike") {
+  const auto cache_by = [](const std::string& members, const std::string& value, const std::string& other) {
+    return R"({"tune_params_keys": ["x"], "tune_params": {"x": [1, 2]}, )" + members +
+           R"(, "cache": {"1": {"x": 1, "time": 1.0, )" + value + R"(}, "2": {"x": 2, )" + other + "}}}";
+  };
+  const auto refusal = [](const std::string& text) { return error_of([&] { read_kernel_tuner(text, "f.json"); }); };
+  const auto is_read = [](const std::string& text) { return read_kernel_tuner(text, "f.json").valid() > 0; };
+  const auto by = [&](const std::string& members, const std::string& name, bool grows) {
+    return cache_by(members, "\"" + name + "\": 100.0",
+                    "\"time\": 2.0, \"" + name + "\": " + (grows ? "200.0" : "50.0"));
+  };
+  CHECK(
+      has(refusal(by(R"("objective": "GFLOP/s")", "GFLOP/s", true)), "'GFLOP/s', of which more is better, and xtune"));
+  CHECK(is_read(by(R"("objective": "GFLOP/s")", "GFLOP/s", false)));
+  CHECK(is_read(by(R"("objective": "nvml_energy")", "nvml_energy", true)));
+  CHECK(has(refusal(by(R"("objective": "nvml_energy")", "nvml_energy", false)), "'nvml_energy'"));
+  for (const bool grows : {true, false})
+    CHECK(has(refusal(by(R"("objective": "score")", "score", grows)),
+              "'score', of which neither its name nor objective_higher_is_better says whether less is better"));
+  CHECK(is_read(by(R"("objective": "score", "objective_higher_is_better": false)", "score", true)));
+  CHECK(is_read(by(R"("objective": "score", "objective_higher_is_better": [true])", "score", false)));
+  CHECK(
+      has(refusal(by(R"("objective": "score", "objective_higher_is_better": true)", "score", true)), "more is better"));
+  CHECK(has(refusal(by(R"("objective": "time", "objective_higher_is_better": true)", "a", true)),
+            "'time', of which more is better"));
+  // One entry with a time shows nothing of an objective, and one without a time may be the best.
+  CHECK(has(refusal(cache_by(R"("objective": "score")", R"("score": 1.0)", R"("time": "RuntimeFailedConfig")")),
+            "'score', of which neither"));
+  CHECK(has(refusal(cache_by(R"("objective": "energy")", R"("energy": 2.0)", R"("energy": 1.0)")), "'energy'"));
+  // Earlier and later versions write "objective" or "objectives".
+  CHECK(has(refusal(by(R"("objectives": ["GFLOP/s"])", "GFLOP/s", true)), "'GFLOP/s', of which more is better"));
+  CHECK(has(refusal(by(R"("objectives": ["time", "GFLOP/s"])", "GFLOP/s", false)), "objectives 'time', 'GFLOP/s'"));
+  CHECK(is_read(by(R"("objectives": ["time"])", "GFLOP/s", true)));
+  CHECK(has(refusal(by(R"("objective": "time", "objectives": ["GFLOP/s"])", "GFLOP/s", false)),
+            "its objective 'time' contradicts its objectives 'GFLOP/s'"));
+  CHECK(read_kernel_tuner(by(R"("objective": "score")", "score", true), "f.json", true).valid() == 2);
+}
+
+namespace {
+
+struct T4Row {
+  std::string x, time;
+  std::string more{};  // members: ", \"correctness\": 0"
+  std::string unit = "ms";
+  std::string objectives = R"(["time"])";
+};
+
+std::string t4_file(const std::vector<T4Row>& rows, const std::string& members = "") {
+  std::string text = "{" + members + "\"results\": [";
+  for (const T4Row& row : rows)
+    text += (&row == rows.data() ? "" : ", ") +
+            (R"({"configuration": {"x": )" + row.x + R"(}, "times": {"runtimes": [)" + row.time +
+             R"(], "compilation_time": 500}, "invalidity": "correct", "measurements": [{"name": "time", "value": )" +
+             row.time + R"(, "unit": ")" + row.unit + R"("}, {"name": "gflops", "value": )" + row.time +
+             R"(, "unit": "GFLOP/s"}], "objectives": )" + row.objectives + row.more + "}");
+  return text + "]}";
+}
+
+}  // namespace
+
+TEST_CASE("times of T4 results are read in their units") {
+  const auto time_ms = [](const std::string& unit) {
+    return read_kernel_tuner(t4_file({{"1", "4.0", "", unit}}), "t4.json").configs[0].time_ms;
+  };
+  CHECK(time_ms("ms") == 4);
+  CHECK(time_ms("") == 4);
+  CHECK(time_ms("s") == 4000);
+  CHECK(time_ms("seconds") == 4000);
+  CHECK(time_ms("us") == doctest::Approx(0.004));
+  CHECK(time_ms("ns") == doctest::Approx(4e-6));
+  const Recording mixed = read_kernel_tuner(t4_file({{"1", "4.0", "", "ms"}, {"2", "5.0", "", "us"}}), "t4.json");
+  CHECK(mixed.configs[1].time_ms < mixed.configs[0].time_ms);
+  CHECK(
+      error_of([&] { time_ms("cycles"); }) ==
+      "invalid_argument: t4.json: results[0]: the unit of its time is \"cycles\": expected a unit of time (s, ms, us, "
+      "ns)");
+  // The other durations have one unit for all; Kernel Tuner's own spelling of milliseconds counts.
+  const Recording seconds =
+      read_kernel_tuner(t4_file({{"1", "4.0", "", "s"}}, R"("metadata": {"timeunit": "seconds"}, )"), "t4.json");
+  CHECK(seconds.configs[0].samples_ms == std::vector<double>{4000});
+  CHECK(seconds.configs[0].compile_s == doctest::Approx(500));
+  CHECK(seconds.warnings.empty());
+  const Recording misspelt =
+      read_kernel_tuner(t4_file({{"1", "4.0", "", "ms"}}, R"("metadata": {"timeunit": "miliseconds"}, )"), "t4.json");
+  CHECK(misspelt.configs[0].samples_ms == std::vector<double>{4});
+}
+
+TEST_CASE("a T4 result that is not correct is a wrong result, whatever its time is") {
+  for (const char* correctness : {"0", "false", "0.0", "0.5"}) {
+    const Recording recording =
+        read_kernel_tuner(t4_file({{"1", "4.0", R"(, "correctness": 1)"},
+                                   {"2", "2.0", std::string(", \"correctness\": ") + correctness}}),
+                          "t4.json");
+    CHECK(recording.valid() == 1);
+    CHECK(recording.configs[1].outcome == Outcome::wrong_result);
+  }
+  for (const char* correctness : {"1", "true", "null"})
+    CHECK(read_kernel_tuner(t4_file({{"1", "4.0", std::string(", \"correctness\": ") + correctness}}), "t4.json")
+              .valid() == 1);
+}
+
+TEST_CASE("T4 results that are ranked by several objectives are refused, except by time") {
+  const std::string by_gflops = R"(["gflops"])";
+  const std::string last = t4_file({{"1", "4.0"}, {"2", "3.0"}, {"4", "2.0", "", "ms", by_gflops}});
+  CHECK(has(error_of([&] { read_kernel_tuner(last, "t4.json"); }),
+            "t4.json: results[2] is ranked by 'gflops', and results before it by 'time'"));
+  CHECK(read_kernel_tuner(last, "t4.json", true).valid() == 3);
+  // gflops grows with the time here, and more of it is better.
+  const std::string all = t4_file({{"1", "4.0", "", "ms", by_gflops}, {"2", "3.0", "", "ms", by_gflops}});
+  CHECK(has(error_of([&] { read_kernel_tuner(all, "t4.json"); }), "'gflops', of which more is better"));
+}
+
 TEST_CASE("a time that contradicts its samples counts, with a warning") {
   const Recording recording =
       read_kernel_tuner(with(R"("1,row": {"x": 1, "y": "row", "time": 8.0, "times": [0.02, 0.02]},
