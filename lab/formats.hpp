@@ -36,7 +36,8 @@ std::vector<Recording> recordings_of(store::RecordSet set, const std::string& na
 /// with a warning. Failed configurations are those whose time or __error__ is InvalidConfig (rejected),
 /// CompilationFailedConfig (compile_failed) or RuntimeFailedConfig (launch_failed), or whose time is 1e20, as old
 /// versions wrote (launch_failed). An invalid time (NaN, zero, negative, unrealistic, another word, missing) counts as
-/// damage; invalid durations, and entries that repeat a configuration, are summarised in one warning each. The time that ranks a configuration is "time": Kernel Tuner's is
+/// damage; invalid durations, and entries that are skipped because they repeat a configuration or have a key that names
+/// another one, are summarised in one warning each. The time that ranks a configuration is "time": Kernel Tuner's is
 /// the mean of "times", xtune's exports have the median. Where it is neither, "times" are dropped with a warning. A
 /// file with another objective is refused unless it is known what is better of the objective, and this ranks as the
 /// time does in every entry, or by_time asks for the times anyway. name: the file, for messages.

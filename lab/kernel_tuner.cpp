@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -180,7 +181,7 @@ std::string read_times(const Json& entry, RecordedConfig& result) {
 
 /// Problems of the entries that a summary names.
 struct Notes {
-  RecordingDamage damage, costs, repeats, contradictions;
+  RecordingDamage damage, costs, repeats, contradictions, mismatches;
 };
 
 /// The statistic of "times" that "time" is: the mean in Kernel Tuner's files, the median in xtune's exports. Where it
@@ -467,8 +468,38 @@ Json cache_of_t4(const CacheReader& reader, const Json& file, bool by_time) {
   return cache;
 }
 
+/// Whether a part of an entry's key, Python's text of a value, is this value.
+bool is_text_of(const std::string& text, const Value& value) {
+  if (const auto* boolean = std::get_if<bool>(&value)) return text == (*boolean ? "True" : "False");
+  if (const auto* word = std::get_if<std::string>(&value)) return text == *word;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number == space::number_of(value);
+}
+
+/// The configuration that the key of an entry names, by the indices of its values: "128,1". nullopt: it is no list of
+/// the parameters' values.
+std::optional<std::vector<std::uint32_t>> values_of_key(const std::string& key,
+                                                        const std::vector<space::Parameter>& parameters) {
+  const std::vector<std::string> parts = base::split(key, ',');
+  if (parts.size() != parameters.size()) return std::nullopt;
+  std::vector<std::uint32_t> indices;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::vector<Value>& values = parameters[i].values;
+    const auto found = std::ranges::find_if(values, [&](const Value& value) { return is_text_of(parts[i], value); });
+    if (found == values.end()) return std::nullopt;
+    indices.push_back(static_cast<std::uint32_t>(found - values.begin()));
+  }
+  return indices;
+}
+
 void add_warnings(const Notes& notes, const std::string& name, std::size_t entries,
                   std::vector<std::string>& warnings) {
+  if (notes.mismatches.count > 0)
+    warnings.push_back(
+        fmt::format("{}: the keys of {} of {} entries name other configurations than their values, and "
+                    "these entries are skipped, first {}",
+                    name, notes.mismatches.count, entries, notes.mismatches.first));
   if (notes.repeats.count > 0)
     warnings.push_back(
         fmt::format("{}: {} of {} entries repeat a configuration and are skipped, first {}; many of them "
@@ -534,6 +565,10 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name, bo
                     " is not among its values in tune_params: a cache of another space");
       row.values.push_back(*index);
     }
+    if (const auto named = values_of_key(key, parameters); named && *named != row.values) {
+      notes.mismatches.add(where);
+      continue;
+    }
     if (!seen.insert(row.values).second) {
       notes.repeats.add(where);
       continue;
@@ -542,6 +577,9 @@ Recording read_kernel_tuner(const std::string& text, const std::string& name, bo
     rows.push_back(std::move(row));
     wheres.push_back(where);
   }
+  if (rows.empty())
+    throw Error(ErrorKind::nothing_valid,
+                name + ": the keys of all entries name other configurations than their values");
   const measure::Statistic statistic = settle_times(rows, wheres, notes.contradictions);
   add_warnings(notes, name, cache.at("cache").size(), warnings);
   Recording recording = make_recording(std::move(parameters), std::move(rows));

@@ -360,6 +360,26 @@ TEST_CASE("T4 results that are ranked by several objectives are refused, except 
   CHECK(has(error_of([&] { read_kernel_tuner(all, "t4.json"); }), "'gflops', of which more is better"));
 }
 
+TEST_CASE("an entry whose key names another configuration than its values is skipped") {
+  const std::string head = R"({"tune_params_keys": ["b", "f"], "tune_params": {"b": [64, 128], "f": [true, false]},
+                               "cache": {"64,True": {"b": 64, "f": true, "time": 4.0}, )";
+  const Recording recording = read_kernel_tuner(
+      head + R"("128,True": {"b": 64, "f": true, "time": 2.0}, "128,False": {"b": 128, "f": false, "time": 3.0}}})",
+      "f.json");
+  CHECK(recording.space.size() == 2);
+  REQUIRE(recording.warnings.size() == 1);
+  CHECK(
+      recording.warnings[0] ==
+      "f.json: the keys of 1 of 3 entries name other configurations than their values, and these entries are skipped, "
+      "first entry '128,True'");
+  CHECK(recording.configs[*recording.space.index_of(Config{std::int64_t{64}, true})].time_ms == 4);
+  CHECK(error_of([&] {
+          read_kernel_tuner(R"({"tune_params_keys": ["b"], "tune_params": {"b": [64, 128]},
+                               "cache": {"64": {"b": 128, "time": 4.0}}})",
+                            "f.json");
+        }) == "nothing_valid: f.json: the keys of all entries name other configurations than their values");
+}
+
 TEST_CASE("a time that contradicts its samples counts, with a warning") {
   const Recording recording =
       read_kernel_tuner(with(R"("1,row": {"x": 1, "y": "row", "time": 8.0, "times": [0.02, 0.02]},
