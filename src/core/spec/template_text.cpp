@@ -147,6 +147,12 @@ void refuse_quoted_placeholders(const CompiledText& text) {
   }
 }
 
+/// Whether the value is an integer from 2^63 on, which is a text of digits.
+bool is_large(const Value& value) {
+  const auto* const text = std::get_if<std::string>(&value);
+  return text && text->size() >= 19 && text->find_first_not_of("0123456789") == std::string::npos;
+}
+
 }  // namespace
 
 space::Expression parse_expression(const Text& text) { return space::Expression::parse(text.text, text.derived.get()); }
@@ -216,6 +222,8 @@ Value CompiledText::evaluate(const space::Lookup& lookup) const { return value_o
 std::int64_t CompiledText::evaluate_integer(const space::Lookup& lookup) const {
   const Value value = evaluate(lookup);
   if (const auto integer = space::integer_of(value)) return *integer;
+  if (is_large(value))
+    fail(source_, 0, to_text(value) + " is too large: integers other than the value of a u64 are at most 2^63 - 1");
   fail(source_, 0, "expected an integer, got the " + std::string(space::type_name(value)) + " " + to_text(value));
 }
 

@@ -709,6 +709,10 @@ TEST_CASE("Random integers lie in a range of the problem, within the type") {
             "fill 'integers 1000 1000': no integer is at least the first number and below the second"));
   CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("-32769", "0"); }), "-32769 does not fit i16"));
   CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("0", "32769 + M"); }), "33768 does not fit i16"));
+  job.spec.args[0].dtype = DType::u64;
+  CHECK(range("0", "2**63 - 1").size() == 2);
+  CHECK(has(refused(ErrorKind::invalid_spec, [&] { range("0", "2**64 - 1"); }),
+            "18446744073709551615 is too large: integers other than the value of a u64 are at most 2^63 - 1"));
   // A buffer's name is its number of elements, 1000 x 64.
   CHECK(range("0", "A // 64")[1] == 1000);
 }
