@@ -27,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERSION = re.search(r'#define XTUNE_VERSION "([\d.]+)"', (ROOT / "include/xtune/version.hpp").read_text()).group(1)
 NAME = f"xtune-{VERSION}"
 IN_SDIST = ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml",
-            "cmake", "configs", "docs", "examples", "include", "kernels", "packaging", "python", "src")
+            "cmake", "configs", "docs", "emulator", "examples", "fortran", "include", "kernels", "lab", "packaging",
+            "python", "runtime", "src", "tools")
 
 
 def get_requires_for_build_wheel(config_settings=None):
