@@ -122,10 +122,11 @@ ScratchBuffers::ScratchBuffers(measure::Device& device, const std::vector<valida
   }
 }
 
-void ScratchBuffers::renew(bool zeroed) {
+void ScratchBuffers::renew(std::optional<validate::Poison> poison) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    buffers_[i]->fill(0, layouts_[i].bytes(),
-                      zeroed || is_zeroed(layouts_[i]) ? std::byte{0} : validate::poison_byte(layouts_[i].dtype));
+    buffers_[i]->fill(
+        0, layouts_[i].bytes(),
+        !poison || is_zeroed(layouts_[i]) ? std::byte{0} : validate::poison_byte(layouts_[i].dtype, *poison));
     buffers_[i]->renew_guards();
   }
 }

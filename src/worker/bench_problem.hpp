@@ -45,8 +45,9 @@ class ScratchBuffers {
 
   /// The next buffer in kernel order.
   measure::Buffer* buffer(std::size_t number) const { return buffers_.at(number).get(); }
-  /// Before a launch that is judged: poison, or zeros where the spec asks for them, or everywhere; fresh guard zones.
-  void renew(bool zeroed = false);
+  /// Before a launch that is judged: poison, or zeros where the spec asks for them, or, without one, everywhere; fresh
+  /// guard zones.
+  void renew(std::optional<validate::Poison> poison = validate::Poison::usual);
   /// Those that the spec wants zeroed before every launch.
   std::vector<measure::Buffer*> zeroed() const;
   /// Type and bytes of the buffer of this name.

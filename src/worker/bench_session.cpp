@@ -123,7 +123,7 @@ void BenchSession::bench_loaded(LoadedProgram& loaded, const run::BenchJob& job,
   const std::vector<measure::KernelArgument> arguments = problem_.arguments_for(first, *loaded.scratch, job);
   const std::vector<measure::Buffer*> always_zeroed = loaded.scratch->zeroed();
   const auto run_once = [&](bool timed, bool zeroed = false) {
-    loaded.scratch->renew(zeroed);
+    loaded.scratch->renew(zeroed ? std::nullopt : std::optional(validate::Poison::usual));
     measure::RunOptions options{arguments, timed, 0};
     options.graph = problem_.job.measure.launch == spec::LaunchBy::graph;
     options.zeroed = always_zeroed;

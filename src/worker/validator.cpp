@@ -152,10 +152,10 @@ bool Validator::judge_guards(run::BenchAnswer& answer) {
   return true;
 }
 
-/// The sets' outputs contain `poison` and the opposite one alternately.
+/// Scratch buffers contain `poison`, and so do the sets' outputs, alternately with the opposite one.
 bool Validator::judge_launches(Sampler& sampler, ScratchBuffers& scratch, int launches, validate::Poison poison,
                                run::BenchAnswer& answer) {
-  scratch.renew();
+  scratch.renew(poison);
   for (BufferSet& set : problem_.sets) {
     restore(set, poison);
     poison = poison == validate::Poison::high ? validate::Poison::low : validate::Poison::high;
@@ -229,7 +229,9 @@ const char* Validator::late_words() const noexcept {
                "do two of them write to one place without an atomic function or a barrier, or does the kernel rely on "
                "what only the first launch finds?"
              : "; the first launch was right, and a later one was not: does the kernel rely on what only the first "
-               "launch finds, such as a counter that no launch resets, or on what its outputs hold before the launch?";
+               "launch finds, such as a counter that no launch resets, or on what its outputs or scratch buffers hold "
+               "before the "
+               "launch?";
 }
 
 }  // namespace xtune::worker

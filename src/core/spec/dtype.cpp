@@ -241,14 +241,17 @@ bool encode_scalar(DType type, const Value& value, std::byte* element) {
   if (const auto* digits = std::get_if<std::string>(&value)) {  // an integer above 2^63 - 1 (space::expr::Scalar)
     std::uint64_t large = 0;
     const auto [stop, error] = std::from_chars(digits->data(), digits->data() + digits->size(), large);
-    if (type != DType::u64 || error != std::errc() || stop != digits->data() + digits->size() || large >> 63 == 0)
-      return false;
-    std::memcpy(element, &large, sizeof large);
-    return true;
+    if (error != std::errc() || stop != digits->data() + digits->size() || large >> 63 == 0) return false;
+    if (is_floating(type)) return encode_scalar(type, static_cast<double>(large), element);
+    std::memcpy(element, &large, size_of(type));
+    return type == DType::u64;
   }
   if (const auto* number = std::get_if<double>(&value)) {
     encode(type, *number, element);
     const double encoded = decode(type, element);
+    // Beyond 64 bits they are clamped to a limit that a double rounds back.
+    if (!is_floating(type) && !(std::abs(*number) < (type == DType::u64 ? 0x1p64 : 0x1p63)) && *number != -0x1p63)
+      return false;
     // A float is accepted for an integer argument if nothing is lost: M / 2 is a float in this language.
     const bool rounds = is_floating(type) && std::isfinite(*number);
     return rounds ? std::isfinite(encoded) : encoded == *number || (std::isnan(encoded) && std::isnan(*number));

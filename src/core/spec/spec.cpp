@@ -40,6 +40,18 @@ class ExpressionChecker {
     with_time_.insert(with_time_.end(), reported.begin(), reported.end());
   }
 
+  /// A name of an element's place has one meaning in a formula.
+  void check_places(const ArgSpec& arg) const {
+    for (const Text& text : arg.numbers)
+      for (const char* const place : place_names) {
+        const bool is_name = std::ranges::count(problem_device_and_buffers_, place) > 0 ||
+                             (spec_.derived && spec_.derived->contains(place));
+        if (is_name && parse_expression({text.text, text.at}).names().contains(place))
+          document_.fail(text.at, "fill: '" + std::string(place) +
+                                      "' is an element's place in a formula, and a name of this spec: rename that");
+      }
+  }
+
   void check_spec() const {
     for (const Text& text : spec_.constraints) check(text, all_, "a constraint");
     check_kernel();
@@ -56,7 +68,10 @@ class ExpressionChecker {
       const bool is_scratch = arg.role == ArgRole::scratch;
       for (const Text& text : arg.shape) check_size(text, is_scratch ? all_ : problem_and_device_, "a shape", 1);
       Names of_fill = problem_device_and_buffers_;
-      if (arg.fill == Fill::formula) of_fill.insert(of_fill.end(), place_names.begin(), place_names.end());
+      if (arg.fill == Fill::formula) {
+        check_places(arg);
+        of_fill.insert(of_fill.end(), place_names.begin(), place_names.end());
+      }
       for (const Text& text : arg.numbers) check(text, of_fill, "a number of a fill");
       if (arg.value) check(*arg.value, arg.kind == ArgKind::scalar ? all_ : problem_and_device_, "a value");
       for (const FieldSpec& field : arg.fields) {

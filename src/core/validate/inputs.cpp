@@ -203,8 +203,15 @@ class Formula {
  public:
   explicit Formula(const ArgumentLayout& layout)
       : layout_(layout), expression_(space::Expression::parse(layout.formula)) {
-    for (std::size_t i = 0; i < spec::place_names.size(); ++i)
+    for (std::size_t i = 0; i < spec::place_names.size(); ++i) {
       is_used_[i] = expression_.names().contains(spec::place_names[i]);
+      if (is_used_[i] && i > layout.shape.size())
+        throw Error(
+            ErrorKind::invalid_argument,
+            fmt::format("argument '{}' {}: fill by formula \"{}\": '{}' is the index in a dimension that it "
+                        "does not have: the first is i0",
+                        layout.name, describe(layout.dtype, layout.shape), layout.formula, spec::place_names[i]));
+    }
   }
 
   /// Those from begin to end, one after the other from `to` on.
@@ -372,8 +379,8 @@ void check_contents(const ArgumentLayout& layout) {
       return require(length >= 2, "N rows have N + 1 offsets, so at least 2");
     case Fill::formula: {
       std::vector<std::byte> ends(layout.bytes() == 0 ? 0 : size_of(layout.dtype));
-      for (const std::uint64_t i : {std::uint64_t{0}, layout.elements() - 1})
-        if (!ends.empty()) Formula(layout).fill(i, i + 1, ends.data());
+      for (const std::uint64_t i : {std::uint64_t{0}, std::uint64_t{1}, layout.elements() - 1})
+        if (i < layout.elements()) Formula(layout).fill(i, i + 1, ends.data());
       return;
     }
     case Fill::one_hot:

@@ -117,6 +117,7 @@ TEST_CASE("fills with numbers") {
   CHECK(filled("\"permutation\"")[0].fill == Fill::permutation);
   CHECK(filled("{ formula = \"index % M + i0\" }")[0].numbers.at(0).text == "index % M + i0");
   CHECK_THROWS_AS(filled("{ formula = \"index % X\" }"), const Error&);
+  CHECK_THROWS_AS(filled("{ formula = \"i1 + M\" }\n[derived]\ni1 = \"M\""), const Error&);
   CHECK_THROWS_AS(filled("{ integers = [0, \"index\"] }"), const Error&);
 }
 

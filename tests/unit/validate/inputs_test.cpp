@@ -240,6 +240,9 @@ TEST_CASE("A formula makes each element from its place") {
   layout.formula = "N / 2 if index % 2 else -0.25";
   layout.dtype = DType::f32;
   CHECK(distinct(values_of(layout)) == std::set<double>{-0.25, 2.5});
+  layout.dtype = DType::f64;
+  layout.formula = "2**63";
+  CHECK(distinct(values_of(layout)) == std::set<double>{0x1p63});
   // Many pieces, each by another thread.
   layout = layout_of(DType::u32, {300'000}, Fill::formula);
   layout.formula = "index * 2654435769 % 2**32";
@@ -264,6 +267,11 @@ TEST_CASE("An element of a formula that has no value in the type is named") {
         "argument 'A' i8[10]: fill by formula \"index * 100\": element 2: 200 does not fit");
   CHECK(refused(DType::i32, "1 // (index - 4)", false).find("element 4: division by zero") != std::string::npos);
   CHECK(refused(DType::u8, "index - 1", true).find("element 0: -1 does not fit") != std::string::npos);
+  CHECK(refused(DType::i32, "index / 2", true).find("element 1: 0.5 does not fit") != std::string::npos);
+  CHECK(refused(DType::i32, "i0 + i1", true).find("'i1' is the index in a dimension that it does not have") !=
+        std::string::npos);
+  CHECK(refused(DType::i64, "2.0**63", true).find("does not fit") != std::string::npos);
+  CHECK(refused(DType::u64, "2.0**64", true).find("does not fit") != std::string::npos);
   CHECK(refused(DType::f32, "'x'", true).find("element 0: x does not fit") != std::string::npos);
 }
 

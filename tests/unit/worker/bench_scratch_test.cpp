@@ -73,6 +73,18 @@ TEST_CASE("A kernel that reads scratch before it writes there computes with NaN"
   CHECK(bench.run_with("reads", scratch(count, false), added_to_scratch).outcome == Outcome::wrong_result);
 }
 
+TEST_CASE("A kernel that ignores NaN in scratch it has not written, as a maximum does, computes with large numbers") {
+  ScratchBench bench;
+  const BenchAnswer answer = bench.run_with("maximum", scratch(count, false), [](const FakeLaunch& call) {
+    const float before = call.buffer<float>(2)[0];
+    const double time_ms = through_scratch(call);
+    if (before > 1e30F) call.buffer<float>(1)[0] = before;
+    return time_ms;
+  });
+  CHECK(answer.outcome == Outcome::wrong_result);
+  CHECK(answer.message.find("or on what its outputs or scratch buffers hold before the launch?") != std::string::npos);
+}
+
 TEST_CASE("Results computed from poison were written, and zeros in the scratch buffer are named if they help") {
   ScratchBench bench;
   const BenchAnswer adds = bench.run_with("adds", scratch(count, false), added_to_scratch);
