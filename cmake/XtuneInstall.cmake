@@ -4,10 +4,11 @@
 include(GNUInstallDirs)
 install(TARGETS xtune RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY kernels configs DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune)
-# The scripts of `xtune import kbench` and `xtune store export` (src/cli/script.cpp).
-foreach(script __init__ __main__ _text kbench headers vllm)
+# The scripts of `xtune import kbench`, `xtune store export` and `xtune export` (src/cli/script.cpp).
+foreach(script __init__ __main__ _text constraints kbench headers vllm tables export)
   install(FILES "python/xtune/compat/${script}.py" DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/compat)
 endforeach()
+install(DIRECTORY python/xtune/compat/exported DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/compat)
 configure_file(packaging/lmod/xtune.lua.in xtune.lua @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/xtune.lua" DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/modulefiles/xtune
         RENAME ${PROJECT_VERSION}.lua)

@@ -238,6 +238,25 @@ void add_vllm_options(const OptionGroup& output, ExportFlags& flags) {
 
 }  // namespace
 
+Json stored_tree(const std::string& spec, const std::filesystem::path& store, const std::string& arch,
+                 std::size_t max_configs, double within, std::vector<std::string>& warnings) {
+  ExportFlags flags;
+  flags.spec = spec;
+  flags.store = store.string();
+  flags.form = "tree-json";
+  flags.max_configs = max_configs;
+  PresentSpec present(spec, store);
+  flags.filter.archs = {arch};
+  flags.filter.kernels = {present.of("").kernel.name};
+  flags.filter.is_present = [&](const store::Record& record) { return present.has(record); };
+  try {
+    return scripted(flags, present, within, "headers", {}, warnings)["trees"].at(0);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::invalid_argument && error.kind() != ErrorKind::nothing_valid) throw;
+    return nullptr;  // no store, or nothing of the kernel on this architecture
+  }
+}
+
 void add_store_export(CLI::App& store, Context& context) {
   const auto [command, flags] = add_command<ExportFlags>(
       store, context, "export", "Write the best configurations in a format that other programs read",
