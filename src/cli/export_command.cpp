@@ -15,14 +15,11 @@
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 #include "report/text/run_report.hpp"
-#include "runtime/host/xtune_host_abi.h"
 #include "system/chosen_store.hpp"
 #include "worker/ipc/services.hpp"
 
 namespace xtune::cli {
 namespace {
-
-static_assert(XTUNE_HOST_ABI == 5, "python/xtune/compat/exported/host.hpp has this interface, too");
 
 struct ExportOptions {
   CommonOptions common;

@@ -60,6 +60,14 @@ class Expressions(constraints.Translation):
             raise constraints.Unknown(f"uses {name}")
         return name, "text" if name[7:] in TEXT_FACTS else "int"
 
+    def of_BinOp(self, node):
+        if isinstance(node.op, ast.Pow):
+            values = [self.value(node.left), self.value(node.right)]
+            if "float" in (values[0][1], values[1][1]):
+                (base, power), kind = self.numbers(values)
+                return f"detail::power({base}, {power}, ok)", kind
+        return super().of_BinOp(node)
+
     def code(self, text, where, kind=None):
         """kind: "int" or "float", which the value becomes; None: its own. Refuses what C++ does not have."""
         try:
@@ -114,13 +122,22 @@ class Kernel:
         taken = set(OWN_WORDS)
         names = {}
         for name in self.problem + request["parameters"]:
-            values = [case[name] for case in self.cases] if name in self.problem else [one[name] for one in request["configs"]]
-            rank = max(3 if isinstance(v, str) else 0 if isinstance(v, bool) else 2 if isinstance(v, float) else 1 for v in values)
+            values = (
+                [case[name] for case in self.cases]
+                if name in self.problem
+                else [one[name] for one in request["configs"]]
+            )
+            rank = max(
+                3 if isinstance(v, str) else 0 if isinstance(v, bool) else 2 if isinstance(v, float) else 1
+                for v in values
+            )
             names[name] = identifier(name, taken), rank
         self.names = Expressions(names, request["derived"])
         self.parameter_names = {one["name"]: identifier(one["name"], taken) for one in self.args}
         self.check_arguments()
-        self.buffers = [one for one in self.args if one["kind"] == "buffer" and one["role"] != "scratch" and not self.is_absent(one)]
+        self.buffers = [
+            one for one in self.args if one["kind"] == "buffer" and one["role"] != "scratch" and not self.is_absent(one)
+        ]
         self.scratch = [one for one in self.args if one["kind"] == "buffer" and one["role"] == "scratch"]
         self.maps = [one for one in self.args if one["kind"] == "tensor_map"]
         self.scalars = [one for one in self.args if one["kind"] == "scalar" and self.is_passed(one)]
@@ -139,8 +156,12 @@ class Kernel:
                 raise Refused(f"argument '{one['name']}' is a {one['kind']}, which an exported library does not have")
             if one["sum_of"]:
                 raise Refused(f"argument '{one['name']}' is a sum that xtune makes, which an exported library does not")
+            if one["kind"] == "scalar" and len(set(one["dtypes"])) == 1:
+                one["dtype"] = one["dtypes"][0]
             if one["kind"] == "scalar" and one["dtype"] not in TYPES:
-                raise Refused(f"argument '{one['name']}' is a scalar of {one['dtype']}, which an exported library does not have")
+                raise Refused(
+                    f"argument '{one['name']}' is a scalar of {one['dtype']}, which an exported library does not have"
+                )
         if any(isinstance(value, float) for case in self.cases for value in case.values()):
             raise Refused("the problem has a floating-point number, which an exported library does not take")
 
@@ -152,7 +173,7 @@ class Kernel:
         if argument["call_value"] is not None:
             return True
         self.names.used = set()
-        code = self.names.code(argument["value"], argument["name"])
+        code = self.names.code(argument["value"], f"argument '{argument['name']}'")
         return not self.names.used and "device." not in code
 
     # Code of Names.
@@ -199,7 +220,9 @@ class Kernel:
         where = f"step {index + 1}" if self.request["steps"][1:] else "the launch"
         names = step["args"] or [one["name"] for one in self.args]
         values = dict(step["with"])
-        sources = [self.source(one, values.get(one["name"])) for name in names for one in self.args if one["name"] == name]
+        sources = [
+            self.source(one, values.get(one["name"])) for name in names for one in self.args if one["name"] == name
+        ]
         if len(sources) > 64:
             raise Refused(f"{where} takes {len(sources)} arguments, and an exported library passes up to 64")
         cluster = f"extents({self.numbers(step['cluster'], where)}, 1, ok)" if step["cluster"] else "{}"
@@ -246,7 +269,11 @@ class Kernel:
 
     def code_texts(self):
         """The expressions that decide on what is compiled and use the problem."""
-        texts = [text for _, text in self.request["defines"]] + self.request["options"] + [one["entry"] for one in self.request["steps"]]
+        texts = (
+            [text for _, text in self.request["defines"]]
+            + self.request["options"]
+            + [one["entry"] for one in self.request["steps"]]
+        )
         found = []
         for text in dict.fromkeys(part for text in texts for part in template_parts(text)):
             self.names.used = set()
@@ -266,13 +293,17 @@ class Kernel:
         same = " && ".join(f"code_{i}() == other.code_{i}()" for i in range(len(code))) or "true"
         key = {name: f"key[{i}]" for i, name in enumerate(self.problem)}
         init = ", ".join(
-            f"{word}({self.from_key(name, key[name]) if name in key else 'config.' + word})" for name, word, _ in variables
+            f"{word}({self.from_key(name, key[name]) if name in key else 'config.' + word})"
+            for name, word, _ in variables
         )
         members = "".join(f"  {types[rank]} {word};\n" for _, word, rank in variables)
         derived = "".join(
-            f"  {RESULTS[kind]} {word}() const {{ return {text}; }}\n" for word, kind, text, _ in self.names.functions.values()
+            f"  {RESULTS[kind]} {word}() const {{ return {text}; }}\n"
+            for word, kind, text, _ in self.names.functions.values()
         )
-        codes = "".join(f"  auto code_{i}() const {{ return {text}; }}  // {in_comment(of)}\n" for i, (of, text) in enumerate(code))
+        codes = "".join(
+            f"  auto code_{i}() const {{ return {text}; }}  // {in_comment(of)}\n" for i, (of, text) in enumerate(code)
+        )
         return f"""/// A problem and a configuration: what the spec's expressions name.
 struct Names {{
   Names(const Key& key, [[maybe_unused]] const Config& config, const Device& device_)
@@ -300,10 +331,20 @@ struct Names {{
 
     def from_key(self, name, text):
         value = self.cases[0][name]
-        return f"words_{self.names.names[name][0]}[{text}]" if isinstance(value, str) else f"{text} != 0" if isinstance(value, bool) else text
+        return (
+            f"words_{self.names.names[name][0]}[{text}]"
+            if isinstance(value, str)
+            else f"({text} != 0)"
+            if isinstance(value, bool)
+            else text
+        )
 
     def to_key(self, case):
-        return "{" + ", ".join(str(self.words[n].index(case[n]) if n in self.words else int(case[n])) for n in self.problem) + "}"
+        return (
+            "{"
+            + ", ".join(str(self.words[n].index(case[n]) if n in self.words else int(case[n])) for n in self.problem)
+            + "}"
+        )
 
     # The parameters of the C functions.
 
@@ -362,7 +403,12 @@ def documented(kernel):
 
 def header(kernel):
     name, sizes = kernel.name, kernel.found_sizes()
-    parameters = ["void *stream"] + kernel.buffer_parameters() + kernel.problem_parameters(kernel.free) + kernel.scalar_parameters()
+    parameters = (
+        ["void *stream"]
+        + kernel.buffer_parameters()
+        + kernel.problem_parameters(kernel.free)
+        + kernel.scalar_parameters()
+    )
     rest = kernel.problem_parameters(n for n in kernel.free if n not in sizes) + kernel.scalar_parameters()
     arrays = ["void *stream"] + [f"{name}_array {kernel.parameter_names[one['name']]}" for one in kernel.buffers] + rest
     types = ", ".join(f"{name}_{one}" for one in ALL_TYPES)
@@ -416,7 +462,9 @@ def wrapper(kernel):
     view = [f"const {name}_view &{kernel.parameter_names[one['name']]}" for one in kernel.buffers]
     rest = kernel.problem_parameters(n for n in kernel.free if n not in sizes) + kernel.scalar_parameters()
     passed = [kernel.parameter_names[one["name"]] for one in kernel.buffers]
-    passed += [kernel.word(n) for n in kernel.free if n not in sizes] + [kernel.parameter_names[one["name"]] for one in kernel.scalars]
+    passed += [kernel.word(n) for n in kernel.free if n not in sizes] + [
+        kernel.parameter_names[one["name"]] for one in kernel.scalars
+    ]
     cases = "".join(
         f"template <>\nstruct {name}_type_of<{'std::' if t.endswith('_t') else ''}{t}> {{\n  static constexpr {name}_type value = {name}_{d};\n}};\n"
         for d, t in TYPES.items()
@@ -484,21 +532,28 @@ def tables(kernel):
     fields = [(name, *kernel.names.names[name]) for name in request["parameters"]]
     types = ("bool", "long long", "double", "std::string_view")
     members = "".join(f"  {types[rank]} {word};\n" for _, word, rank in fields)
-    rows = ",\n".join("    {" + ", ".join(literal(one[name], rank) for name, _, rank in fields) + "}" for one in configs)
+    rows = ",\n".join(
+        "    {" + ", ".join(literal(one[name], rank) for name, _, rank in fields) + "}" for one in configs
+    )
     archs, trees, answers, builds = "", "", "", ""
     for i, arch in enumerate(request["archs"]):
         facts = arch["facts"]
         order = [line.split() for line in ("backend name vendor arch", "warp_size compute_units shared_per_block shared_per_block_optin shared_per_compute_unit registers_per_block registers_per_compute_unit max_threads_per_block max_threads_per_compute_unit max_grid_x max_grid_y max_grid_z max_block_x max_block_y max_block_z l2_bytes memory_bytes clock_khz memory_clock_khz memory_bus_bits max_cluster_blocks")]  # fmt: skip
-        texts = [string_literal(facts["device." + one]) for one in order[0]] + [str(facts["device." + one]) for one in order[1]]
+        texts = [string_literal(facts["device." + one]) for one in order[0]] + [
+            str(facts["device." + one]) for one in order[1]
+        ]
         archs += f"      {{{string_literal(arch['arch'])}, {{{', '.join(texts)}}}}},\n"
         leaf = f"  return {numbers[bindings_text(arch['answers'][0]['config'])]};\n"
         body = tree_code(arch["tree"], kernel, numbers) if arch["tree"] else leaf
         trees += f"/// {in_comment(tree_comment(arch))}\nstd::size_t tree_{i}([[maybe_unused]] const Names& names) {{\n{body}}}\n\n"
         for one in arch["answers"]:
-            answers += f"      {{{i}, {one['case']}, {numbers[bindings_text(one['config'])]}}},  // {in_comment(one['why'])}\n"
+            answers += (
+                f"      {{{i}, {one['case']}, {numbers[bindings_text(one['config'])]}}},  // {in_comment(one['why'])}\n"
+            )
+    places = list(images_of(request, "builds"))
     for one in request["builds"]:
         symbols = ", ".join(string_literal(symbol) if symbol else "nullptr" for symbol in one["symbols"])
-        builds += f"      {{{one['arch']}, {one['case']}, {numbers[bindings_text(one['config'])]}, {one['image']}, {{{symbols}}}}},\n"
+        builds += f"      {{{one['arch']}, {one['case']}, {numbers[bindings_text(one['config'])]}, {places.index(one['image'])}, {{{symbols}}}}},\n"
     config = f"struct Config {{\n{members}}};\n\n/// {', '.join(request['parameters'])}\nconst Config all_configs[] = {{\n{rows},\n}};\n"
     return config, archs, trees, answers, builds
 
@@ -509,23 +564,30 @@ def source(kernel):
     names = kernel.names_struct()
     backends = list(dict.fromkeys(one["backend"] for one in request["archs"]))
     words = "".join(
-        f"constexpr std::string_view words_{kernel.word(n)}[] = {{{', '.join(map(string_literal, values))}}};\n" for n, values in kernel.words.items()
+        f"constexpr std::string_view words_{kernel.word(n)}[] = {{{', '.join(map(string_literal, values))}}};\n"
+        for n, values in kernel.words.items()
     )
     case_texts = "; ".join(bindings_text(case) for case in kernel.cases)
     include = "".join(f'#include "runtime/{one}.hpp"\n' for one in backends)
     problems = ", ".join(map(kernel.to_key, kernel.cases))
-    images = ", ".join(f"{{{name}_images::image_{i}, {size}}}" for i, size in enumerate(len(one) // 2 for one in request["images"]))
-    alignments = ", ".join(f"{max(1, min(element, 16))}" for element in (size_of(one["dtypes"]) for one in kernel.buffers))
+    own_images = images_of(request, "builds")
+    images = ", ".join(f"{{{name}_images::image_{i}, {len(image) // 2}}}" for i, image in own_images.items())
+    alignments = ", ".join(
+        f"{max(1, min(element, 16))}" for element in (size_of(one["dtypes"]) for one in kernel.buffers)
+    )
     branches = "".join(f"    if (arch == {i}) return tree_{i}(names);\n" for i in range(len(request["archs"])))
-    text = " << ".join(f'"{", " * (i > 0)}{n} = " << {kernel.from_key(n, f"key[{i}]")}' for i, n in enumerate(kernel.problem)) or '""'
+    text = (
+        " << ".join(
+            f'"{", " * (i > 0)}{n} = " << {kernel.from_key(n, f"key[{i}]")}' for i, n in enumerate(kernel.problem)
+        )
+        or '""'
+    )
     return f"""// {kernel.request["kernel"]}: what is launched for which problem. {NOTE}
 #include "{name}.h"
 
 #include "runtime/arithmetic.hpp"
 {include}
-namespace {name}_images {{
-{"".join(f"extern const unsigned long long image_{i}[];{chr(10)}" for i in range(len(request["images"])))}}}  // namespace {name}_images
-
+{declared(name + "_images", own_images)}
 namespace {{
 
 /// {", ".join(kernel.problem)}
@@ -584,12 +646,19 @@ def size_of(dtypes):
 def calls(kernel):
     name, sizes = kernel.name, kernel.found_sizes()
     word = lambda one: kernel.parameter_names[one["name"]]
-    parameters = ["void *stream"] + kernel.buffer_parameters() + kernel.problem_parameters(kernel.free) + kernel.scalar_parameters()
+    parameters = (
+        ["void *stream"]
+        + kernel.buffer_parameters()
+        + kernel.problem_parameters(kernel.free)
+        + kernel.scalar_parameters()
+    )
     rest = kernel.problem_parameters(n for n in kernel.free if n not in sizes) + kernel.scalar_parameters()
     arrays = ["void *stream"] + [f"{name}_array {word(one)}" for one in kernel.buffers] + rest
     listed = lambda items: ", ".join(items) or "nullptr"
     buffers, scalars = listed(map(word, kernel.buffers)), listed("&" + word(one) for one in kernel.scalars)
-    found = "".join(f"    const std::int64_t {kernel.word(n)} = {word(one)}.extents[{d}];\n" for n, (one, d) in sizes.items())
+    found = "".join(
+        f"    const std::int64_t {kernel.word(n)} = {word(one)}.extents[{d}];\n" for n, (one, d) in sizes.items()
+    )
     origin = ", ".join(f"{n} = \", {kernel.word(n)}, \" by '{one['name']}'" for n, (one, _) in sizes.items())
     checks = shapes = ""
     for one in kernel.buffers:
@@ -674,15 +743,27 @@ const char *{name}_error(void) {{ return last_error().c_str(); }}
 """
 
 
-def images_source(name, images):
-    text = f"// The compiled code. {NOTE}\nnamespace {name}_images {{\n"
-    for i, image in enumerate(images):
+def images_source(namespace, images):
+    """images: number -> hex digits"""
+    text = f"// Compiled code. {NOTE}\nnamespace {namespace} {{\n"
+    for i, image in images.items():
         data = bytes.fromhex(image)
         data += bytes(-len(data) % 8)
         words = [f"0x{int.from_bytes(data[at : at + 8], 'little'):x}" for at in range(0, len(data), 8)]
         lines = "".join(f"    {','.join(words[at : at + 6])},\n" for at in range(0, len(words), 6))
         text += f"alignas(64) extern const unsigned long long image_{i}[] = {{\n{lines}}};\n"
-    return text + f"}}  // namespace {name}_images\n"
+    return text + f"}}  // namespace {namespace}\n"
+
+
+def declared(namespace, numbers):
+    """The declarations of images."""
+    images = "".join(f"extern const unsigned long long image_{i}[];\n" for i in numbers)
+    return f"namespace {namespace} {{\n{images}}}  // namespace {namespace}\n"
+
+
+def images_of(request, rows):
+    """The images that these builds or references use, by number."""
+    return {i: request["images"][i] for i in sorted({one["image"] for one in request[rows]})}
 
 
 def self_test(kernel):
@@ -697,7 +778,9 @@ def self_test(kernel):
             f"{str(one['role'] != 'in').lower()}, {string_literal(one['file']) if one['file'] else 'nullptr'}}},\n"
             for one in (next(each for each in test["buffers"] if each["name"] == own["name"]) for own in kernel.buffers)
         )
-        passed = [f"static_cast<{p.rsplit('*', 1)[0]}*>(buffers[{j}])" for j, p in enumerate(kernel.buffer_parameters())]
+        passed = [
+            f"static_cast<{p.rsplit('*', 1)[0]}*>(buffers[{j}])" for j, p in enumerate(kernel.buffer_parameters())
+        ]
         passed += [string_literal(case[n]) if n in kernel.words else str(case[n]).lower() for n in kernel.free]
         passed += [f"{value_text(test['scalars'][one['name']])}" for one in kernel.scalars]
         functions += f"int call_{i}(void* stream, void* const* buffers) {{\n  return {name}({', '.join(['stream'] + passed)});\n}}\n\n"
@@ -709,11 +792,13 @@ def self_test(kernel):
     for one in request["references"]:
         index = {own["name"]: j for j, own in enumerate(kernel.buffers)}
         arguments = ", ".join(
-            f"{{{index.get(each['buffer'], -1)}, {{}}}}" if "buffer" in each else "{-2, {" + ", ".join(str(b) for b in bytes.fromhex(each["bytes"])) + "}}"
+            f"{{{index.get(each['buffer'], -1)}, {{}}}}"
+            if "buffer" in each
+            else "{-2, {" + ", ".join(str(b) for b in bytes.fromhex(each["bytes"])) + "}}"
             for each in one["args"]
         )
         shape = lambda key: "{" + ", ".join(map(str, one[key])) + "}"
-        references += f"""      {{{string_literal(request["archs"][one["arch"]]["arch"])}, {one["test"]}, {{{name}_images::image_{one["image"]}, {len(request["images"][one["image"]]) // 2}}}, {string_literal(one["symbol"])},
+        references += f"""      {{{string_literal(request["archs"][one["arch"]]["arch"])}, {one["test"]}, {{{name}_reference::image_{one["image"]}, {len(request["images"][one["image"]]) // 2}}}, {string_literal(one["symbol"])},
        {{{shape("grid")}, {shape("block")}, {{}}, {one["shared"]}, false}}, {{{arguments}}}}},
 """
     return f"""// Runs the exported cases and compares them with the spec's reference kernel. {NOTE}
@@ -721,9 +806,7 @@ def self_test(kernel):
 
 {include}#include "runtime/selftest.hpp"
 
-namespace {name}_images {{
-{"".join(f"extern const unsigned long long image_{i}[];{chr(10)}" for i in sorted({one["image"] for one in request["references"]}))}}}  // namespace {name}_images
-
+{declared(name + "_reference", images_of(request, "references"))}
 namespace {{
 
 {functions}}}  // namespace
@@ -754,7 +837,7 @@ target_link_libraries({name} PRIVATE ${{CMAKE_DL_LIBS}} Threads::Threads)
 
 # The test needs a device; without one it is skipped (exit code 77).
 enable_testing()
-add_executable({name}_selftest {name}_selftest.cpp {name}_images.cpp)
+add_executable({name}_selftest {name}_selftest.cpp {name}_reference.cpp)
 target_link_libraries({name}_selftest PRIVATE {name} ${{CMAKE_DL_LIBS}} Threads::Threads)
 add_test(NAME {name} COMMAND {name}_selftest WORKING_DIRECTORY "${{CMAKE_CURRENT_SOURCE_DIR}}")
 set_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77)
@@ -789,14 +872,25 @@ def answer(request, warnings):
     for one in fixed:
         with open(os.path.join(folder, one + ".hpp"), encoding="utf-8") as text:
             files[f"runtime/{one}.hpp"] = text.read()
-    files["runtime/arithmetic.hpp"] = f"""// Arithmetic as in specs: what has no value makes `ok` false. {NOTE}
+    files[
+        "runtime/arithmetic.hpp"
+    ] = f"""// Arithmetic as in specs: what has no value makes `ok` false. {NOTE}
 #pragma once
+
+#include <cmath>
 
 namespace {{
 namespace detail {{
-{constraints.HELPERS}}}  // namespace detail
+{constraints.HELPERS}inline double power(double a, double b, bool& ok) {{
+  const double result = std::pow(a, b);
+  if (!std::isfinite(result)) ok = false;
+  return result;
+}}
+}}  // namespace detail
 }}  // namespace
 """
     files |= {f"{name}.h": header(kernel), f"{name}.hpp": wrapper(kernel), f"{name}.cpp": source(kernel)}
-    files |= {f"{name}_images.cpp": images_source(name, request["images"]), f"{name}_selftest.cpp": self_test(kernel)}
+    for part, rows in (("images", "builds"), ("reference", "references")):
+        files[f"{name}_{part}.cpp"] = images_source(f"{name}_{part}", images_of(request, rows))
+    files[f"{name}_selftest.cpp"] = self_test(kernel)
     return files | {"CMakeLists.txt": build_file(kernel), "README.md": readme(kernel)}

@@ -136,7 +136,7 @@ class BlockRunner {
     stacks_ = static_cast<char*>(memory);
     count_ = count;
     fibers_.resize(count);
-    static std::atomic<int> guards{8192};  // the system allows only so many mappings
+    static std::atomic<int> guards{8192};  // the system limits the number of mappings
     for (std::size_t i = 0; i < count && guards-- > 0; ++i) mprotect(stacks_ + i * stride, 4096, PROT_NONE);
   }
 
@@ -326,6 +326,8 @@ class HostBackend final : public Backend {
     if (!library) library = open_image(image);
     auto* const kernel = static_cast<const HostKernel*>(dlsym(library, symbol));
     if (!kernel) fail("the kernel's library has no ", symbol);
+    if (std::string_view(kernel->marker).substr(0, 27) != "xtune host kernel, abi 5, s")
+      fail("the kernel was compiled for another version of this runtime");
     if (kernel->uses_hopper || launch.cooperative)
       fail("kernels with Hopper's instructions and cooperative launches are not exported for CPUs");
     if (bound_.emplace(library, true).second) kernel->bind(&BlockRunner::services());
