@@ -79,11 +79,6 @@ void use_size(Work& work, const std::string& name, const std::string& comment) {
   work.model.sizes.push_back({name, value, fmt::format("guess: from the launch on line {}", line)});
 }
 
-Tokens spec_tokens(std::string text) {
-  RE2::GlobalReplace(&text, "//", "/");  // a division, and no comment
-  return tokens_of(text);
-}
-
 void use_sizes_in(Work& work, const Texts& extents) {
   for (const std::string& extent : extents)
     for (const Token& token : spec_tokens(extent))
@@ -182,13 +177,13 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
   work.taken.insert(name);
   const bool number = flag || parameter.type == "auto" || work.types.element_type(parameter.type);
   if (flag || value || !number || given(work.request.parameters, name) || divides_work(*work.kernel, parameter.name)) {
-    add_parameter(work,
-                  {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
-                   at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
-                   : value   ? fmt::format("{} by default", *value)
-                   : flag    ? ""
-                             : "fill in: values to try",
-                   false, value && !flag && (!at_launch || is_always_compiled(work)) ? std::to_string(*value) : ""});
+    const bool is_default = at_launch ? is_always_compiled(work) : launched.empty();
+    add_parameter(work, {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
+                         at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
+                         : value   ? fmt::format("{} by default", *value)
+                         : flag    ? ""
+                                   : "fill in: values to try",
+                         false, value && !flag && is_default ? std::to_string(*value) : ""});
     if (DraftParameter* own = base::find_named(work.model.parameters, name)) own->compile_time = false;
   } else if (!base::find_named(work.model.sizes, name)) {
     const std::string* const size = given(work.request.sizes, name);
@@ -215,7 +210,7 @@ void add_entry(Work& work, DraftStep& step) {
     words.push_back(parameter.is_type()
                         ? type_parameter(work, parameter, type)
                         : value_parameter(work, parameter,
-                                          is_launched ? host_text(work, work.launch->templates[i]).value_or("") : ""));
+                                          is_launched ? host_text(work, work.launch->templates[i]).value_or("?") : ""));
   }
   step.entry = work.kernel->qualified;
   if (!words.empty()) step.entry += fmt::format("<{}>", fmt::join(words, ", "));
@@ -244,23 +239,24 @@ std::optional<std::string> size_name(Work& work, std::size_t argument) {
   std::string name = work.kernel->arguments[argument].name;
   while (!spec::reserved_meaning(name).empty() || base::find_named(work.model.parameters, name)) name += "_";
   const Tokens passed = passed_to(work, argument);
-  const auto text = host_text(work, passed);
-  if (!text) return name;
-  if (has_index(work, *text)) return std::nullopt;
   const bool is_passed = work.request.passed.has_value();
   const std::string word = passed.size() == 1 && passed.front().is_word() ? passed.front().text : "";
-  const bool is_number = integer_of(*text).has_value();
-  if (!is_passed && !is_number && (*text != word || work.host_names.sizes.contains(word))) return *text;
+  const bool is_member = word.find_first_of(".>") != std::string::npos;
+  const std::string text = host_text(work, passed).value_or(is_member ? word : "");
+  if (text.empty()) return name;
+  if (has_index(work, text)) return std::nullopt;
+  const bool is_number = integer_of(text).has_value();
+  if (!is_passed && !is_number && (text != word || work.host_names.sizes.contains(word))) return text;
   // Its own size. Launches that pass the same share it.
-  const std::string owner = word.empty() ? *text : word;
+  const std::string owner = word.empty() ? text : word;
   while (!work.host_names.owners.try_emplace(name, owner).second && work.host_names.owners[name] != owner) name += "_";
   if (!word.empty()) {
     work.host_names.sizes[word] = name;
     work.host_expressions->set(word, name);
   }
   constexpr std::int64_t max_value = std::int64_t{1} << 24;  // a draft must not ask for all memory
-  if (is_number && integer_of(*text) > 0 && integer_of(*text) <= max_value)
-    work.host_names.values.try_emplace(name, *text, work.launch->line);
+  if (is_number && integer_of(text) > 0 && integer_of(text) <= max_value)
+    work.host_names.values.try_emplace(name, text, work.launch->line);
   return name;
 }
 
@@ -303,6 +299,13 @@ void add_sizes(Work& work) {
       work.use.indices->set(std::string("blockIdx.") + axis_names[i], {work.request.grid[i]});
 }
 
+/// Whether an integer type has this value.
+bool holds(DType type, double value) {
+  const bool is_signed = std::string_view(to_string(type)).starts_with('i');
+  const double end = std::exp2(8 * size_of(type) - (is_signed ? 1 : 0));
+  return value < end && value >= (is_signed ? -end : 0);
+}
+
 /// What a launch passes for a number; false: it does not show one.
 bool take_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument& drafted) {
   const FunctionArgument& argument = work.kernel->arguments[number];
@@ -314,7 +317,6 @@ bool take_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument&
   drafted.passed = "=" + text_of(passed);
   drafted.value_comment = "guess: " + from;
   if (type && is_integer(type->type) && text) {
-    const Tokens words = spec_tokens(*text);
     if (has_index(work, *text)) {
       step.with += fmt::format("{}{} = {}", step.with.empty() ? "" : ", ", argument.name, spec::toml_string(*text));
       drafted.passed = "with";
@@ -322,20 +324,19 @@ bool take_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument&
       drafted.value_comment = "each round has its own";
       return true;
     }
-    const bool is_known = std::ranges::all_of(words, [&](const Token& each) {
-      return !each.is_word() || RE2::FullMatch(each.text, "min|max|ceildiv") ||
-             base::find_named(work.model.sizes, each.text) || is_parameter(work, each.text);
-    });
-    drafted.value = integer_of(*text) ? *text : is_known ? spec::toml_string(*text) : "\"?\"";
-    if (!is_known)
+    const auto known = computed(spec_tokens(*text));
+    const bool is_shown = is_known(work, *text, true) && (!known || holds(type->type, *known));
+    drafted.value = !is_shown ? "\"?\"" : integer_of(*text) ? *text : spec::toml_string(*text);
+    if (!is_shown)
       drafted.value_comment = fmt::format("fill in: line {} passes {}", work.launch->line, text_of(passed));
     return true;
   }
   // A literal, or a variable with one.
-  Tokens literal = passed;
+  Tokens literal = simplified(passed, false, true);
   if (const auto made = work.host_definitions.find(literal.front().text);
       literal.size() == 1 && made != work.host_definitions.end())
-    literal = made->second;
+    literal = simplified(made->second, false, true);
+  if (text && computed(spec_tokens(*text))) literal = tokens_of(*text);
   std::string value;
   double parsed = 0;
   if (!type || !RE2::FullMatch(text_of(literal),
@@ -344,6 +345,8 @@ bool take_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument&
   if (!RE2::FullMatch(value, "(.*)", &parsed)) parsed = value == "true";
   if (type->type == DType::boolean)
     value = spec::toml_string(parsed != 0 ? "true" : "false");
+  else if (is_integer(type->type) && !holds(type->type, std::trunc(parsed)))
+    return false;
   else if (is_integer(type->type))
     value = fmt::format("{:.0f}", std::trunc(parsed));  // as C++ converts it
   else if (!RE2::FullMatch(value, "-?[0-9]+(?:\\.[0-9]+)?"))
@@ -674,6 +677,19 @@ void use_given(Work& work, const Texts& expressions) {
       if (given(work.request.sizes, token.text)) use_size(work, token.text, "");
 }
 
+/// Names the functions whose launches are not steps.
+void add_other_functions(Work& work) {
+  std::set<std::size_t> functions{work.launch->function};
+  Texts others;
+  for (const Launch& each : work.host_code.launches())
+    if (each.is_read && functions.insert(each.function).second)
+      others.push_back(fmt::format("{} (line {})", work.host_code.function_name(each.function), each.line));
+  if (!others.empty())
+    work.model.notes.push_back(fmt::format("guess: the steps are the launches of {}; other launches are in {}",
+                                           work.host_code.function_name(work.launch->function),
+                                           fmt::join(others, ", ")));
+}
+
 DraftModel drafted_model(Work work, const std::vector<ChosenKernel>& kernels) {
   work.model.kernel = kernels.front().kernel->name.substr(0, 100);
   RE2::GlobalReplace(&work.model.kernel, "[^A-Za-z0-9]", "_");
@@ -682,6 +698,7 @@ DraftModel drafted_model(Work work, const std::vector<ChosenKernel>& kernels) {
   for (std::size_t i = 0; i < kernels.size(); ++i)
     add_kernel(work, kernels[i], i > 0 ? kernels[i - 1].launch : nullptr);
   if (work.in_steps) add_other_work(work, work.model.steps.back(), work.launch, nullptr);
+  if (work.in_steps) add_other_functions(work);
   for (const ChosenKernel& kernel : kernels) {
     work.kernel = kernel.kernel;
     add_constants(work);
@@ -718,20 +735,24 @@ auto is_named(const KernelFunction& kernel) {
   return [&](const std::string& entry) { return kernel.name == entry || kernel.qualified == entry; };
 }
 
-/// The launches of the function that launches the largest number of different kernels; empty: no function launches one.
+/// The launches of the function that launches the largest number of different kernels, main before others; empty: no
+/// function launches one.
 std::vector<ChosenKernel> launched_kernels(const std::vector<KernelFunction>& kernels, const HostCode& host,
                                            const Texts& entries) {
   std::map<std::size_t, std::vector<ChosenKernel>> functions;
   std::map<std::size_t, std::set<std::string>> different;
   for (const Launch& launch : host.launches())
     for (const KernelFunction& kernel : kernels)
-      if (kernel.name == launch.kernel && (entries.empty() || std::ranges::any_of(entries, is_named(kernel)))) {
+      if (launch.is_read && kernel.name == launch.kernel &&
+          (entries.empty() || std::ranges::any_of(entries, is_named(kernel)))) {
         functions[launch.function].push_back({&kernel, &launch});
         different[launch.function].insert(kernel.qualified);
         break;
       }
-  const auto largest = std::max_element(different.begin(), different.end(),
-                                        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  const auto largest = std::max_element(different.begin(), different.end(), [&](const auto& a, const auto& b) {
+    const std::size_t is_main = host.function_name(b.first) == "main" ? 1 : 0;
+    return a.second.size() < b.second.size() + is_main;
+  });
   if (largest == different.end()) return {};
   std::vector<ChosenKernel> chosen = functions[largest->first];
   // A launch before a timing loop that has it, too, warms up.

@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.hpp"
 #include "core/init/drafting.hpp"
@@ -21,6 +22,10 @@ std::string shown(const std::vector<Tokens>& extents) {
   Texts texts;
   for (const Tokens& extent : extents) texts.push_back(text_of(extent));
   return base::printable(fmt::format("{}", fmt::join(texts, ", ")), 60);
+}
+
+std::string line_with(const Work& work, const std::vector<Tokens>& extents) {
+  return fmt::format("line {} has {}", work.launch->line, shown(extents));
 }
 
 std::string from_launch(const Work& work) {
@@ -132,14 +137,6 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   return name;
 }
 
-/// Whether only parameters change it.
-bool is_fixed(const Work& work, const std::string& text) {
-  const Tokens words = spec_tokens(text);
-  return std::ranges::all_of(words, [&](const Token& each) {
-    return !each.is_word() || is_function(each.text) || is_parameter(work, each.text);
-  });
-}
-
 /// The parameter that an earlier step has for the same variable of host code; empty: none.
 std::string known_extent(const Work& work, std::size_t i) {
   if (!work.launch || i >= work.launch->block.size()) return "";
@@ -151,8 +148,7 @@ std::string known_extent(const Work& work, std::size_t i) {
 bool is_unread(const Work& work, const std::string& text) {
   const Tokens words = spec_tokens(text);
   return std::ranges::any_of(words, [&](const Token& each) {
-    return work.host_definitions.contains(each.text) && !is_parameter(work, each.text) &&
-           !base::find_named(work.model.sizes, each.text);
+    return work.host_definitions.contains(each.text) && !is_known(work, each.text, true);
   });
 }
 
@@ -177,11 +173,14 @@ void take_block(Work& work, DraftStep& step) {
     const bool differs = own && number && !own->launched.empty() && own->launched != std::to_string(*number);
     if (differs) {
       block.emplace_back("?");
-    } else if (own && (extent.size() == 1 || number)) {
+    } else if (own && (number || (extent.size() == 1 && !work.host_code.is_dim3(word)))) {
       if (extent.front().is_word()) {
         work.host_names.sizes[extent.front().text] = own->name;
         work.host_expressions->set(extent.front().text, own->name);
       }
+      // The same variable is one value.
+      const auto value = number.value_or(32 * (static_cast<std::int64_t>(work.block_values.size()) + 1));
+      work.block_values[own->name] = word.empty() ? value : work.block_values.try_emplace(word, value).first->second;
       if (number && (own->values == "\"?\"" || !own->compile_time) && !given(work.request.parameters, own->name)) {
         own->values = values_text(plausible_values(number, false));
         if (is_always_compiled(work)) own->launched = std::to_string(*number);
@@ -189,12 +188,12 @@ void take_block(Work& work, DraftStep& step) {
       }
       block.push_back(own->name);
     } else {
-      block.push_back(text && is_fixed(work, *text) ? *text : i < step.block.size() ? step.block[i] : "?");
+      block.push_back(text && is_known(work, *text, false) ? *text : "?");
     }
   }
+  if (block == Texts{"?"}) block.resize(std::max<std::size_t>(step.block.size(), 1), "?");
   const bool open = std::ranges::find(block, "?") != block.end();
-  step.block_comment =
-      open ? fmt::format("fill in: line {} has {}", work.launch->line, shown(work.launch->block)) : from_launch(work);
+  step.block_comment = open ? "fill in: " + line_with(work, work.launch->block) : from_launch(work);
   step.block = std::move(block);
 }
 
@@ -224,21 +223,41 @@ std::string grid_extent(Work& work, std::size_t i) {
   return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
 }
 
+/// Whether two texts are the same number of blocks at the launch.
+bool agree(const Work& work, const std::string& written, const std::string& proved) {
+  std::map<std::string, std::int64_t> values = work.block_values;
+  std::int64_t next = -1;  // odd numbers of whole blocks
+  for (const std::string& text : {written, proved})
+    for (const Token& word : spec_tokens(text)) {
+      if (!word.is_word() || values.contains(word.text)) continue;
+      const auto launched = work.host_names.values.find(word.text);
+      values[word.text] = launched != work.host_names.values.end()
+                              ? integer_of(launched->second.first).value_or(0)
+                              : (next += 2) * (is_parameter(work, word.text) ? 32 : 1024);
+    }
+  const auto blocks = computed(spec_tokens(written), values);
+  return blocks && blocks == computed(spec_tokens(proved), values);
+}
+
 /// The extents of the launch's grid; false: they cannot be read.
 bool take_grid(Work& work, DraftStep& step) {
   if (!work.launch) return false;
   Texts grid;
   for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->grid.size(), 3); ++i) {
+    const auto text = host_text(work, work.launch->grid[i]);
+    if (!text) return false;
+    use_sizes_in(work, {*text});
     // What limits the kernel's index holds for every block; what is written, for the block that is written beside it.
     const AxisUse& axis = work.use.axes[i];
     if (axis.limits.size() == 1 && !axis.tile.empty() && !work.names.words.contains("gridDim"))
       if (const std::string proved = grid_extent(work, i); proved != "?") {
+        const bool is_same = agree(work, *text, proved);
+        if (!is_same && !is_known(work, *text, true)) return false;
         use_sizes_in(work, {proved});
-        grid.push_back(proved);
+        grid.push_back(is_same ? proved : *text);
         continue;
       }
-    const auto text = host_text(work, work.launch->grid[i]);
-    if (!text || is_unread(work, *text)) return false;
+    if (is_unread(work, *text)) return false;
     grid.push_back(*text);
   }
   for (std::size_t i = 0; i < grid.size(); ++i) {
@@ -275,6 +294,7 @@ void add_launch(Work& work, DraftStep& step) {
   work.host_definitions.clear();
   work.host_expressions.reset();
   work.index.clear();
+  work.block_values.clear();
   if (!work.launch) return;
   work.host_definitions = work.host_code.definitions_at(*work.launch);
   // Of several definitions only one that has a parameter counts: the device's code has it, too.
@@ -319,11 +339,12 @@ std::optional<std::string> host_text(const Work& work, const Tokens& tokens) {
     i = std::min(end, simple.size() - 1);
   }
   auto text = work.host_expressions->text_of(plain);
-  if (!text) return std::nullopt;
+  if (!text || text->find_first_of(".>") != std::string::npos) return std::nullopt;  // a member of a struct
   const Tokens words = spec_tokens(*text);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
-    if (words[i].is_word() && !is_function(word) && !spec::identifier_complaint(word).empty()) return std::nullopt;
+    const bool is_name = words[i].is_word() && !is_function(word);
+    if (is_name && (!spec::identifier_complaint(word).empty() || work.host_code.is_dim3(word))) return std::nullopt;
     // The difference of two sizes may be nothing, and their quotient, too.
     const bool shrinks = words[i].is("-") || words[i].is("/");
     const std::size_t end = is_at(words, i + 1, "(") ? closing(words, i + 1) : i + 1;
@@ -333,13 +354,12 @@ std::optional<std::string> host_text(const Work& work, const Tokens& tokens) {
         }))
       return std::nullopt;
   }
-  if (words.size() > 1 && std::ranges::none_of(words, [](const Token& each) { return each.is_word(); })) try {
-      const Value value = space::Expression::parse(*text).evaluate([](std::string_view) { return nullptr; });
-      if (const auto* const number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
-    } catch (const space::ExpressionError&) {
-      return std::nullopt;
-    }
-  return text;
+  if (words.size() == 1 ||
+      std::ranges::any_of(words, [](const Token& each) { return each.is_word() && !is_function(each.text); }))
+    return text;
+  const auto number = computed(words);
+  const bool is_int = number && std::abs(*number) < 2147483648.0;  // others overflow
+  return is_int ? std::optional(fmt::format("{:.0f}", *number)) : std::nullopt;
 }
 
 Tokens passed_to(const Work& work, std::size_t argument) {
@@ -355,6 +375,14 @@ bool is_parameter(const Work& work, const std::string& name) {
 bool has_parameter(const Work& work, const std::string& text) {
   const Tokens words = spec_tokens(text);
   return std::ranges::any_of(words, [&](const Token& each) { return is_parameter(work, each.text); });
+}
+
+bool is_known(const Work& work, const std::string& text, bool sizes) {
+  const Tokens words = spec_tokens(text);
+  return std::ranges::all_of(words, [&](const Token& each) {
+    return !each.is_word() || is_function(each.text) || is_parameter(work, each.text) ||
+           (sizes && base::find_named(work.model.sizes, each.text));
+  });
 }
 
 bool has_index(const Work& work, const std::string& text) {
@@ -414,6 +442,10 @@ void add_block(Work& work, DraftStep& step) {
       if (step.block[i] = i < bounds.size() ? bounds[i] : known_extent(work, i); step.block[i].empty())
         step.block[i] = block_extent(work, i, axes);
   if (!given) take_block(work, step);
+  // What was proposed for a block that is a blank now.
+  std::erase_if(work.model.parameters, [&](const DraftParameter& each) {
+    return each.values == "\"?\"" && each.comment.empty() && !std::ranges::count(step.block, each.name);
+  });
   for (const std::string& extent : step.block)
     if (DraftParameter* const own = base::find_named(work.model.parameters, extent); own && own->values == "\"?\"") {
       own->values = axes > 1 ? "[8, 16, 32]" : "[64, 128, 256]";
@@ -444,14 +476,11 @@ void add_grid(Work& work, DraftStep& step) {
   step.grid = work.request.grid;
   if (!step.grid.empty()) return use_sizes_in(work, step.grid);
   if (take_grid(work, step)) return;
-  const bool is_limited =
-      std::ranges::all_of(work.use.axes, [](const AxisUse& axis) { return !axis.block || !axis.limits.empty(); });
   for (std::size_t i = 0; i < axes; ++i)
-    step.grid.push_back(!work.use.axes[i].block ? "1" : work.launch && !is_limited ? "?" : grid_extent(work, i));
+    step.grid.push_back(work.launch ? "?" : !work.use.axes[i].block ? "1" : grid_extent(work, i));
   use_sizes_in(work, step.grid);
   const bool open = std::ranges::find(step.grid, "?") != step.grid.end();
-  step.grid_comment = open && work.launch
-                          ? fmt::format("fill in: blocks; line {} has {}", work.launch->line, shown(work.launch->grid))
+  step.grid_comment = work.launch                          ? "fill in: blocks; " + line_with(work, work.launch->grid)
                       : open                               ? "fill in: blocks along x, y, z, as in ceildiv(n, TILE)"
                       : work.use.axes[0].block || axes > 1 ? "guess: from the limits of what blockIdx counts"
                                                            : "";
@@ -462,13 +491,13 @@ void add_shared(Work& work, DraftStep& step) {
     step.shared = work.request.shared;
     return use_sizes_in(work, {step.shared});
   }
-  const auto written =
-      work.launch && !work.launch->shared.empty() ? host_text(work, work.launch->shared) : std::nullopt;
-  if (written && !has_index(work, *written)) {
-    if (*written == "0") return;
-    use_host_names(work, *written, "guess: any value");
-    step.shared = *written;
-    step.shared_comment = from_launch(work);
+  if (work.launch && !work.launch->shared.empty()) {
+    const auto written = host_text(work, work.launch->shared);
+    const bool is_read = written && !has_index(work, *written) && !is_unread(work, *written);
+    if (is_read && *written == "0") return;
+    if (is_read) use_host_names(work, *written, "guess: any value");
+    step.shared = is_read ? *written : "?";
+    step.shared_comment = is_read ? from_launch(work) : "fill in: bytes; " + line_with(work, {work.launch->shared});
     return;
   }
   if (work.use.shared_type.empty()) return;

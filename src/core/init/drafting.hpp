@@ -116,6 +116,7 @@ struct Work {
   // Of the kernel at hand.
   const KernelFunction* kernel = nullptr;
   const Launch* launch = nullptr;
+  std::map<std::string, std::int64_t> block_values{};  ///< of parameters, as the launch has them
   TypeNames types = source_types;
   SpecExpressions expressions = source_expressions;
   BodyUse use{};
@@ -138,8 +139,6 @@ void add_parameter(Work& work, DraftParameter parameter);
 std::string values_text(const std::vector<Value>& values);
 /// A size becomes part of the problem where an extent has it.
 void use_size(Work& work, const std::string& name, const std::string& comment);
-/// Of an expression of the spec.
-Tokens spec_tokens(std::string text);
 void use_sizes_in(Work& work, const Texts& extents);
 
 // Of the launch (draft_launch.cpp).
@@ -158,6 +157,8 @@ std::optional<std::string> host_text(const Work& work, const Tokens& tokens);
 Tokens passed_to(const Work& work, std::size_t argument);
 /// Whether a parameter in effect has this name.
 bool is_parameter(const Work& work, const std::string& name);
+/// Whether all names in an expression of the spec are parameters in effect, or sizes of the problem.
+bool is_known(const Work& work, const std::string& text, bool sizes);
 /// Whether an expression of the spec changes between configurations, or in the loop.
 bool has_parameter(const Work& work, const std::string& text);
 bool has_index(const Work& work, const std::string& text);

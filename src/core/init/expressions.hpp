@@ -1,6 +1,7 @@
 // C++ expressions as a spec writes them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,8 +15,9 @@ namespace xtune::init {
 
 bool is_at(const Tokens& tokens, std::size_t i, std::string_view text);
 bool mentions(const Tokens& tokens, std::string_view word);
-/// Without casts between numbers. members: blockIdx.x is one word, p.x and p->x are p.
-Tokens simplified(const Tokens& body, bool members = true);
+/// Without casts between numbers, those to floating-point types only with `reals`. members: blockIdx.x is one word, p.x
+/// and p->x are p; else each is one word.
+Tokens simplified(const Tokens& body, bool members = true, bool reals = false);
 /// From i to the end of the expression: ; or , or what closes a bracket that was opened before.
 Tokens expression_at(const Tokens& tokens, std::size_t i);
 /// Without brackets around all of it.
@@ -24,6 +26,18 @@ Tokens unwrapped(Tokens tokens);
 std::vector<std::pair<std::string, Tokens>> operands(const Tokens& tokens, const char* form);
 /// The terms of a sum, also of sums in brackets within it.
 void add_terms(const Tokens& sum, const std::string& sign, std::vector<std::pair<std::string, Tokens>>& terms);
+
+/// Of an expression of a spec.
+Tokens spec_tokens(std::string text);
+/// The value that C++ gives an expression of a spec, with these values of its names; nullopt: a name has none, or the
+/// value is not defined.
+std::optional<double> computed(const Tokens& expression, const std::map<std::string, std::int64_t>& values = {});
+
+/// The variable that p.n and p->n are of.
+std::string object_of(const Token& word);
+/// The three extents of a dim3, or of a variable with these definitions; empty: they cannot be read. An extent without
+/// tokens is not known.
+std::vector<Tokens> extents_of(const Tokens& written, const std::map<std::string, Tokens>& definitions, int depth = 0);
 
 /// What stands for an expression of its arguments: a macro, or a function that only returns it.
 struct Formula {
@@ -43,7 +57,8 @@ class SpecExpressions {
   void set(const std::string& name, const std::string& text) { names_[name] = text; }
 
   /// Integers, names and + - * / % ( ), with macros and constants replaced, and without brackets around all of it. Of
-  /// host code also calls of min, max, ceil and formulas, and sizeof. nullopt: something else is in it.
+  /// host code also calls of min, max, formulas, and ceil of a quotient of floating-point numbers, and sizeof. nullopt:
+  /// something else is in it.
   std::optional<std::string> text_of(const Tokens& tokens, int depth = 0) const;
 
  private:

@@ -108,12 +108,17 @@ std::vector<Change> changes_in(const Tokens& tokens, const References& reference
   const Token none;
   std::vector<Change> found;
   bool declares_extents = false;  // dim3 grid(x), block(y);
+  int depth = 0, extents_depth = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Token &token = tokens[i], &before = i > 0 ? tokens[i - 1] : none, &second = i > 1 ? tokens[i - 2] : none;
     const auto add = [&](const std::string& name, std::optional<Tokens> value = {}, bool declares = false) {
       found.push_back({name, i, token.line, std::move(value), declares});
     };
-    if (token.is("dim3") || token.is(";")) declares_extents = token.is("dim3");
+    depth += RE2::FullMatch(token.text, "[({\\[]") - RE2::FullMatch(token.text, "[)}\\]]");
+    if (token.is("dim3") || token.is(";")) {
+      declares_extents = token.is("dim3");
+      extents_depth = depth;
+    }
     if (token.is("(") && i > 0)
       for (const std::string& name : changed_by_call(tokens, i, references)) add(name);
     if (token.is(">") && is_at(tokens, i + 1, ">") && i + 2 < tokens.size() && tokens[i + 2].is_word() &&
@@ -122,7 +127,8 @@ std::vector<Change> changes_in(const Tokens& tokens, const References& reference
     if (!token.is_word()) continue;
     std::size_t next = i + 1;
     while (is_at(tokens, next, "[")) next = closing(tokens, next) + 1;
-    const bool is_listed = declares_extents && before.is(","), is_member = before.is(".") || before.is("->");
+    const bool is_listed = declares_extents && depth == extents_depth && before.is(","),
+               is_member = before.is(".") || before.is("->");
     const auto is_type = [&](const Token& each) { return each.is_word() && !RE2::FullMatch(each.text, no_type); };
     const bool is_typed = is_listed || is_type(before);
     const bool points =
@@ -132,7 +138,10 @@ std::vector<Change> changes_in(const Tokens& tokens, const References& reference
     if (is_at(tokens, next, "=") && !(before.is("*") && !points)) {
       const Tokens value = simplified(expression_at(tokens, next + 1), false);
       const bool is_whole = !is_member && (next == i + 1 || declares);
-      add(name, is_whole ? std::optional(value) : std::nullopt, is_whole && declares);
+      const bool is_extent = before.is(".") && next == i + 1 && i > 2 && RE2::FullMatch(token.text, "[xyz]") &&
+                             RE2::FullMatch(tokens[i - 3].text, "[;{}]");
+      add(name, is_whole || is_extent ? std::optional(value) : std::nullopt, is_whole && declares);
+      if (is_extent) found.back().member = token.text;
       // By a reference or an address it may be changed, too.
       if (!value.empty() && value.back().is_word() && value.size() <= 2 &&
           (value.size() == 1 ? before.is("&") : value.front().is("&")) &&
@@ -142,6 +151,8 @@ std::vector<Change> changes_in(const Tokens& tokens, const References& reference
       Tokens value = part(tokens, next, closing(tokens, next) + 1);  // dim3 grid(x, y)
       value.insert(value.begin(), is_listed ? Token{Token::Kind::word, "dim3"} : before);
       add(name, simplified(value, false), true);
+    } else if ((before.is("dim3") || is_listed) && (is_at(tokens, i + 1, ";") || is_at(tokens, i + 1, ","))) {
+      add(name, tokens_of("dim3()"), true);
     } else if ((next < tokens.size() && RE2::FullMatch(tokens[next].text, step)) || is_shifted_at(tokens, next) ||
                before.is("++") || before.is("--")) {
       add(name);
@@ -476,6 +487,21 @@ std::map<std::string, Tokens> HostCode::definitions_at(const Launch& launch) con
     if (each.declares ? each.at > launch.at || block_ends_[each.at] < launch.at
                       : each.at > launch.at && std::ranges::none_of(launch.around, repeats))
       continue;
+    const auto before = found.find(each.name);
+    const bool is_default = before != found.end() && text_of(before->second) == "dim3()" && each.at < launch.at &&
+                            block_ends_[each.at] >= launch.at;
+    const std::string member = each.name + "." + each.member;
+    if (is_default && !each.member.empty() && !found.contains(member)) {
+      found[member] = *each.value;
+      continue;
+    }
+    std::erase_if(found, [&](const auto& other) { return other.first.starts_with(each.name + "."); });
+    // What was made of another value than the name has now.
+    const bool is_new = !found.contains(each.name) && !given.contains(each.name);
+    for (auto& [other, value] : found)
+      if (!is_new && other != each.name && !is_at(value, 0, "[") &&
+          std::ranges::any_of(value, [&](const Token& word) { return object_of(word) == each.name; }))
+        value.clear();
     if (each.declares && !tokens_[each.at].alternative) {
       declared[each.name] = each.at;
       found.erase(each.name);
@@ -484,11 +510,12 @@ std::map<std::string, Tokens> HostCode::definitions_at(const Launch& launch) con
         found[each.name] = *each.value;
       else
         given.insert(each.name);
-    } else if (tokens_[each.at].is(">") && !found.contains(each.name) && !given.contains(each.name)) {
+    } else if (tokens_[each.at].is(">") && is_new) {
       given.insert(each.name);  // std::cin >> n, its only value
-    } else if (const auto [made, is_new] = found.try_emplace(each.name, each.value.value_or(Tokens()));
-               !is_new || given.contains(each.name)) {
-      made->second.clear();  // which of two values it has is not known
+    } else {
+      // Which of two values it has is not known.
+      const bool is_first = (is_new || is_default) && each.member.empty();
+      found[each.name] = is_first ? each.value.value_or(Tokens()) : Tokens();
     }
   }
   for (auto& [name, value] : constants_at(launch))
@@ -534,21 +561,12 @@ std::vector<std::string> HostCode::callable_types() const {
   return types;
 }
 
-std::vector<Tokens> HostCode::extents_of(Tokens tokens, const std::map<std::string, Tokens>& definitions) {
-  tokens = unwrapped(std::move(tokens));
-  if (tokens.size() == 1)
-    if (const auto made = definitions.find(tokens.front().text);
-        made != definitions.end() && !made->second.empty() &&
-        (made->second.front().is("dim3") || made->second.front().is("{")))
-      tokens = made->second;
-  const std::size_t open = !tokens.empty() && tokens.front().is("dim3") ? 1 : 0;
-  if ((is_at(tokens, open, "{") || (open == 1 && is_at(tokens, open, "("))) &&
-      closing(tokens, open) + 1 == tokens.size()) {
-    std::vector<Tokens> extents = split_arguments(part(tokens, open + 1, tokens.size() - 1));
-    while (extents.size() > 1 && text_of(extents.back()) == "1") extents.pop_back();
-    if (!extents.empty()) return extents;
-  }
-  return {tokens};
+bool HostCode::is_dim3(const std::string& name) const {
+  for (std::size_t i = 2; i < tokens_.size(); ++i)
+    if (tokens_[i].is(name) && tokens_[RE2::FullMatch(tokens_[i - 1].text, "[*&]") ? i - 2 : i - 1].is("dim3"))
+      return true;
+  return std::ranges::any_of(
+      changes_, [&](const Change& each) { return each.name == name && each.value && is_at(*each.value, 0, "dim3"); });
 }
 
 /// kernel<TILE><<<grid, block, shared>>>(arguments); at: of the "<<"
@@ -612,8 +630,10 @@ void HostCode::find_launches(const std::set<std::string>& kernels) {
     launch->function = static_cast<std::size_t>(function - functions_.begin());
     launch->around = loops_around(launch->at, *function);
     const auto definitions = definitions_at(*launch);
-    launch->grid = extents_of(launch->grid.front(), definitions);
-    launch->block = extents_of(launch->block.front(), definitions);
+    for (std::vector<Tokens>* extents : {&launch->grid, &launch->block}) {
+      if (auto shown = extents_of(extents->front(), definitions); !shown.empty()) *extents = std::move(shown);
+      while (extents->size() > 1 && text_of(extents->back()) == "1") extents->pop_back();
+    }
     if (is_call && !tokens_[i].is("hipLaunchKernelGGL")) {
       const auto list = definitions.find(text_of(launch->arguments.front()));
       launch->arguments.clear();
@@ -623,6 +643,21 @@ void HostCode::find_launches(const std::set<std::string>& kernels) {
     }
     launches_.push_back(std::move(*launch));
   }
+  // The first statement that has a kernel whose launch is not read.
+  static const RE2 behind("[,)<>;}]");
+  std::set<std::string> unread = kernels;
+  for (const Launch& each : launches_) unread.erase(each.kernel);
+  for (std::size_t number = 0; number < functions_.size(); ++number)
+    for (std::size_t i = functions_[number].body + 1; i + 1 < std::min(functions_[number].end, tokens_.size()); ++i) {
+      if (!unread.contains(tokens_[i].text) || tokens_[i - 1].is(".") || tokens_[i - 1].is("->") ||
+          !RE2::FullMatch(tokens_[i + 1].text, behind))
+        continue;
+      std::size_t begin = i;
+      while (!RE2::FullMatch(tokens_[begin - 1].text, "[;{}]")) --begin;
+      const Tokens all = part(tokens_, begin, statement_end(tokens_, i) + 1);
+      launches_.push_back({tokens_[i].text, {}, {all}, {all}, {}, {}, false, i, tokens_[i].line, number, {}, false});
+      unread.erase(tokens_[i].text);
+    }
 }
 
 void HostCode::find_memory() {

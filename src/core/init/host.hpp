@@ -17,6 +17,7 @@ struct Change {
   std::size_t at = 0, line = 0;
   std::optional<Tokens> value{};  ///< nullopt: it is not seen
   bool declares = false;
+  std::string member{};  ///< x, y or z: the value is that of a dim3's member, in a statement
 };
 
 /// for (int i = begin; i < end; i += step) around a launch, or something else that decides how often it happens.
@@ -40,6 +41,7 @@ struct Launch {
   std::size_t at = 0, line = 0;    ///< of the kernel's name
   std::size_t function = 0;        ///< in which it is
   std::vector<LaunchLoop> around;  ///< the outermost first
+  bool is_read = true;             ///< false: grid and block are the statement that has the kernel
 };
 
 /// A call of cudaMalloc, cudaMemset or cudaMemcpy, or of HIP's.
@@ -59,6 +61,8 @@ class HostCode {
   const std::map<std::string, Formula>& formulas() const { return formulas_; }
   /// What constants and macros of the file itself stand for where a launch is; of two definitions, nothing.
   std::map<std::string, Tokens> constants_at(const Launch& launch) const;
+  /// Whether a variable of this name may be a dim3.
+  bool is_dim3(const std::string& name) const;
   /// The name of a function; empty: none.
   std::string function_name(std::size_t function) const;
   /// The line of what makes a loop's rounds differ: an exit, a change of its index, or a condition around a launch;
@@ -102,8 +106,6 @@ class HostCode {
   std::optional<Launch> marked_launch(std::size_t at, const std::set<std::string>& kernels) const;
   std::optional<Launch> called_launch(std::size_t at, const std::set<std::string>& kernels) const;
   std::vector<LaunchLoop> loops_around(std::size_t at, const Function& function) const;
-  /// The extents of a dim3.
-  static std::vector<Tokens> extents_of(Tokens tokens, const std::map<std::string, Tokens>& definitions);
 
   Tokens tokens_;
   std::vector<std::size_t> block_ends_;  ///< where the block of each token closes

@@ -109,7 +109,10 @@ class NameReader {
       const Tokens body = part(tokens, 1, tokens.size());
       const bool first = defined_.insert(name).second;
       if (called || body.empty()) continue;
-      if (first) found_.expressions[name] = body;
+      // Of two bodies, neither counts.
+      if (const auto [known, is_new] = found_.expressions.try_emplace(name, first ? body : Tokens());
+          !is_new && text_of(known->second) != text_of(body))
+        known->second.clear();
       const Tokens bare = body.size() == 3 && body.front().is("(") ? part(body, 1, 2) : body;
       const bool number = bare.size() == 1 && bare.front().kind == Token::Kind::number;
       if (!own || !first || !number) continue;

@@ -113,8 +113,8 @@ class Wrapper {
       if (const auto made = definitions_.find(expression.front().text); made != definitions_.end())
         expression = made->second;
     for (const Token& token : expression)
-      if (token.is_word() && captured_.insert(token.text).second)
-        capture(token.text, expression[expression.size() > 1].begin);
+      if (token.is_word() && captured_.insert(object_of(token)).second)
+        capture(object_of(token), expression[expression.size() > 1].begin);
     const std::vector<std::string> types = host_.callable_types();
     const std::string from = launch_ ? fmt::format("as on line {}", launch_->line)
                              : types.empty()

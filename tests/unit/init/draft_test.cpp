@@ -537,10 +537,14 @@ TEST_CASE("a grid that is written for one block is not taken for others, nor a n
   CHECK(has(drafted(transpose + "void run(float* a, float* b, int w, int h) {\n  dim3 block(16, 16);\n"
                                 "  tr<<<dim3((w + 15) / 16, (h + 15) / 16), block>>>(a, b, w, h);\n}\n"),
             "grid = [\"ceildiv(w, THREADS_X)\", \"ceildiv(h, THREADS_Y)\"]"));
+  for (const char* threads : {"const int s = 16;", "int s = atoi(argument);"})
+    CHECK(has(drafted(transpose + "void run(float* a, float* b, int w, int h) {\n  " + threads +
+                      " tr<<<dim3((w + s - 1) / s, (h + s - 1) / s), dim3(s, s)>>>(a, b, w, h);\n}\n"),
+              "grid = [\"ceildiv(w, THREADS_X)\", \"ceildiv(h, THREADS_Y)\"]"));
   const std::string rows = "__global__ void rows(float* x) { x[blockIdx.x * 8 + threadIdx.x] = 1; }\n";
   for (const char* code :
        {"int g = blocks_of(n); rows<<<g, 64>>>(p);", "int g = 4; if (n > 9) g = 8; rows<<<g, 64>>>(p);",
-        "int g = 4; ask(&g); rows<<<g, 64>>>(p);", "dim3 g(1); g.x = n; rows<<<g, 64>>>(p);",
+        "int g = 4; ask(&g); rows<<<g, 64>>>(p);", "dim3 g(1); if (n > 9) g.x = n; rows<<<g, 64>>>(p);",
         "int g = 64; g >>= 2; rows<<<g, 64>>>(p);"}) {
     CAPTURE(code);
     CHECK(has(drafted(rows + "void run(float* p, int n) { " + code + " }\n"),
@@ -564,8 +568,8 @@ TEST_CASE("forms of a grid that host code has") {
   CHECK(grid("hipLaunchKernelGGL(scale, dim3(up(n, 64)), dim3(64), 0, 0, p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
   CHECK(grid("float by = 1; void* args[] = {&p, &q, &by, &n};\n"
              "cudaLaunchKernel((void*)scale, dim3(up(n, 64)), dim3(64), args, 0, 0);") == "\"ceildiv(n, THREADS)\"");
-  CHECK(grid("scale<<<std::min(n / 8, 64), 64>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");
-  CHECK(grid("scale<<<n / s.rows / s.columns, 64>>>(p, q, 1, n);") == "\"ceildiv(n, THREADS)\"");  // by the index
+  CHECK(grid("scale<<<std::min(n / 8, 64), 64>>>(p, q, 1, n);") == "\"min(n // 8, 64)\"");
+  CHECK(grid("scale<<<n / s.rows / s.columns, 64>>>(p, q, 1, n);") == "\"?\"");
 }
 
 TEST_CASE("what a launch has and cannot be read is a blank, which shows it") {
@@ -574,6 +578,64 @@ TEST_CASE("what a launch has and cannot be read is a blank, which shows it") {
       "void run(float* x, int n, Sizes s) { k<<<s.rows, s.columns>>>(x, n); }\n");
   CHECK(has(draft, "grid = [\"?\"]  # fill in: blocks; line 2 has s.rows"));
   CHECK(has(draft, "block = [\"?\"]  # fill in: line 2 has s.columns"));
+}
+
+TEST_CASE("beside a launch, a grid or block that is not read is a blank, whatever the index shows") {
+  const std::string kernel =
+      "__global__ void k(float* x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;\n"
+      "  if (i < n) x[j * n + i] = j;\n}\n";
+  const auto of = [&](const std::string& file, const std::string& code) {
+    return drafted(kernel + file + "\nvoid run(float* x, int n, int blocks, dim3 d, P p) { " + code + " }\n");
+  };
+  const std::pair<const char*, const char*> unread[] = {
+      {"", "dim3 g(n / 64, 7); g.y *= 2; k<<<g, 64>>>(x, n);"},
+      {"", "dim3 g(n / 64, 7); if (n > 9) g.y = 2; k<<<g, 64>>>(x, n);"},
+      {"", "dim3 g; (&g)->x = n / 64; k<<<g, 64>>>(x, n);"},
+      {"", "dim3 g(n / 64, 7); std::swap(g.x, g.y); k<<<g, 64>>>(x, n);"},
+      {"void fix(dim3& g) { g.y = 3; }", "dim3 g(n / 64, 7); fix(g); k<<<g, 64>>>(x, n);"},
+      {"dim3 make(int n) { return dim3(n / 64, 5); }", "k<<<make(n), 64>>>(x, n);"},
+      {"", "k<<<ceil(n / 128), 128>>>(x, n);"},
+      {"", "k<<<blocks, 64>>>(x, n);"},
+      {"", "k<<<d, 64>>>(x, n);"},
+      {"", "k<<<p.g, 64>>>(x, n);"},
+      {"", "k<<<dim3(p.g, 1), 64>>>(x, n);"},
+      {"", "int g = n / 64; n *= 2; k<<<g, 64>>>(x, n);"},
+      {"#define LAUNCH(K, G) K<<<(G) * 2, 64>>>(x, n)", "LAUNCH(k, n / 64);"},
+  };
+  for (const auto& [file, code] : unread) {
+    CAPTURE(code);
+    CHECK(has(of(file, code), "grid = [\"?\", \"?\"]  # fill in: blocks; line "));
+  }
+  CHECK(has(of("", "k<<<d, 64>>>(x, n);"), "has d\n"));
+  for (const char* code : {"dim3 g(n / 64, 7); k<<<g, 64>>>(x, n);", "dim3 g(n / 64, 7); k<<<dim3(g), 64>>>(x, n);",
+                           "dim3 g; g = dim3(n / 64, 7); k<<<g, 64>>>(x, n);"}) {
+    CAPTURE(code);
+    CHECK(has(of("", code), "grid = [\"ceildiv(n, THREADS)\", \"7\"]"));
+  }
+  CHECK(has(of("", "dim3 b(64), g; g.x = (n + b.x - 1) / b.x; g.y = 7; k<<<g, b>>>(x, n);"),
+            "grid = [\"ceildiv(n, THREADS)\", \"7\"]"));
+  CHECK(has(of("", "k<<<(p.n + 63) / 64, 64>>>(x, p.n);"), "grid = [\"ceildiv(n, THREADS)\"]"));
+  CHECK(has(of("", "const int m = p.n; k<<<(m + 63) / 64, 64>>>(x, m);"), "grid = [\"ceildiv(n, THREADS)\"]"));
+  // What is read is taken, also where the index shows other blocks.
+  CHECK(has(of("int ceil_div(int a, int b) { return 4 * (a / b); }", "k<<<ceil_div(n, 64), 64>>>(x, n);"),
+            "grid = [\"4 * ((n) // (64))\"]"));
+  CHECK(has(of("#define CEIL(a, b) ((a) / (b) + 1)", "k<<<CEIL(n, 64), 64>>>(x, n);"),
+            "grid = [\"((n)) // ((64)) + 1\"]"));
+  for (const char* code : {"k<<<1, d>>>(x, n);", "dim3 b(64, 2); b.y *= 2; k<<<1, b>>>(x, n);",
+                           "dim3 b; b = dim3(n); b.x *= 2; k<<<1, b>>>(x, n);", "k<<<1, p.b>>>(x, n);"}) {
+    CAPTURE(code);
+    const Drafted draft = of("", code);
+    CHECK(has(draft, "block = [\"?\"]  # fill in: line 6 has "));
+    CHECK_FALSE(has(draft, "THREADS"));
+  }
+}
+
+TEST_CASE("steps are the launches of main, where other functions launch as many kernels, and these are named") {
+  const Drafted draft = launched(scale_kernel +
+                                 "void go(float* p, float* q, int n) { scale<<<1, 32>>>(p, q, 1, n); }\n"
+                                 "int main() { scale<<<1, 64>>>(p, q, 1, n); scale<<<1, 64>>>(q, p, 1, n); }\n");
+  CHECK(draft.spec.steps.size() == 2);
+  CHECK(has(draft, "# guess: the steps are the launches of main; other launches are in go (line 5)"));
 }
 
 TEST_CASE("a loop that passes other buffers in each round is not drafted as the same launch") {
@@ -795,6 +857,14 @@ TEST_CASE("numbers of a launch become what C++ makes of them") {
   CHECK(value("float", "1.e-5f") == "1e-05");
   CHECK(value("float", ".5f") == "0.5");
   CHECK(value("bool", "2") == "\"true\"");
+  CHECK(value("float", "7 / 2") == "3");
+  CHECK(value("short", "(1 - 8) / 2 + 9") == "6");
+  CHECK(value("long long", "1 << 30") == "1073741824");
+  for (const char* overflow : {"1 << 31", "65536 * 65536", "2147483647 + 1"})
+    CHECK(value("long long", overflow).empty());
+  CHECK(value("unsigned char", "255") == "255");
+  for (const char* other : {"300", "-1", "300.0"}) CHECK(value("unsigned char", other).empty());
+  CHECK(value("float", "1.0f / 3").empty());
 }
 
 TEST_CASE("constants and macros of host code are numbers where the file defines them once") {
