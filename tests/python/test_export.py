@@ -101,7 +101,7 @@ class Exports(unittest.TestCase):
 
         good = array(a), array(b), array(c)
         fails(
-            "gemm: 'B' has 9 elements in dimension 0, and it is [K, N], which has 5 there",
+            "gemm: 'B' has 9 elements in dimension 1, and it is [K, N], which has 5 there",
             good[0],
             array(np.zeros((9, 17), np.float32)),
             good[2],

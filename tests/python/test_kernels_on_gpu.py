@@ -202,7 +202,7 @@ class Kernels(unittest.TestCase):
         gemm = xtune.load("gemm_hopper", backend=BACKEND)
         a, b = random(64, 128, dtype=torch.bfloat16), random(128, 64, dtype=torch.bfloat16)
         for words, given, named in (
-            ("'B' has 100 elements in dimension 0", (a, random(100, 64, dtype=torch.bfloat16)), {}),
+            ("'B' has 100 elements in dimension 1", (a, random(100, 64, dtype=torch.bfloat16)), {}),
             ("'B' is a buffer of bf16", (a, b.half()), {}),
             ("'B'.*host memory", (a, b.cpu()), {}),
             ("'A'.*f64", (a.double(), b), {}),

@@ -682,7 +682,7 @@ def calls(kernel):
     int dimension = 0;
     for (const long long extent : extents) {{
       if (array.extents[dimension] != extent)
-        fail("'", name, "' has ", array.extents[dimension], " elements in dimension ", dimension, ", and it is [", shape,
+        fail("'", name, "' has ", array.extents[dimension], " elements in dimension ", dimension + 1, ", and it is [", shape,
              "], which has ", extent, " there");
       ++dimension;
     }}

@@ -216,7 +216,9 @@ inline bool run_reference(Backend& backend, const std::vector<Reference>& refere
 }
 
 inline void write_file(const std::string& path, const std::vector<char>& bytes) {
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream file(path, std::ios::binary);
+  if (!file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush())
+    throw std::runtime_error("cannot write " + path);
 }
 
 /// Nanoseconds that a call takes on the CPU; its kernel runs meanwhile.
