@@ -203,7 +203,7 @@ class Kernels(unittest.TestCase):
         a, b = random(64, 128, dtype=torch.bfloat16), random(128, 64, dtype=torch.bfloat16)
         for words, given, named in (
             ("'B' has 100 elements in dimension 1", (a, random(100, 64, dtype=torch.bfloat16)), {}),
-            ("'B' is a buffer of bf16", (a, b.half()), {}),
+            ("'B' is of f16, so TYPE = f16, but 'A' says bf16", (a, b.half()), {}),
             ("'B'.*host memory", (a, b.cpu()), {}),
             ("'A'.*f64", (a.double(), b), {}),
             ("'A'", (random(64, 256, dtype=torch.bfloat16)[:, ::2], b), {}),
