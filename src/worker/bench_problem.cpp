@@ -124,9 +124,11 @@ ScratchBuffers::ScratchBuffers(measure::Device& device, const std::vector<valida
 
 void ScratchBuffers::renew(std::optional<validate::Poison> poison) {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    buffers_[i]->fill(
-        0, layouts_[i].bytes(),
-        !poison || is_zeroed(layouts_[i]) ? std::byte{0} : validate::poison_byte(layouts_[i].dtype, *poison));
+    const DType type = layouts_[i].dtype;
+    // Integers that are small are zero, as the memory of a new process is: a counter may be right beyond any limit.
+    const bool zero =
+        !poison || is_zeroed(layouts_[i]) || (*poison == validate::Poison::low && !spec::is_floating(type));
+    buffers_[i]->fill(0, layouts_[i].bytes(), zero ? std::byte{0} : validate::poison_byte(type, *poison));
     buffers_[i]->renew_guards();
   }
 }
