@@ -238,7 +238,7 @@ LINES = {
     "src/core/spec": 5480,
     "src/core/store": 9207,
     "src/core/validate": 2990,
-    "src/worker": 6272,
+    "src/worker": 6274,
     "src/backends": 486,
     "src/backends/compiler": 1171,
     "src/backends/cpu": 501,
