@@ -64,6 +64,8 @@ class Exports(unittest.TestCase):
         self.assertEqual(run(PROGRAM, "run", suite, "--backend", "host", "--evals", "3", "--quiet").returncode, 0)
         told = self.export(spec, "--cases", suite, "--arch", "host")
         self.assertNotIn("warning", told)
+        declared = "int gemm(void *stream, const float *A, const float *B, float *C, int64_t M, int64_t N, int64_t K);"
+        self.assertIn(declared, (self.root / "out/gemm.h").read_text())
         source = (self.root / "out/gemm.cpp").read_text()
         self.assertIn("Above the best of a problem: ", source)
         for path in (self.root / "out").rglob("*.*"):

@@ -39,10 +39,13 @@ class Expressions(constraints.Translation):
 
     def __init__(self, names, derived):
         super().__init__(names, derived, string_literal, number)
+        self.used = set()  # names in the expressions since it was emptied
         self.functions = {}  # derived name -> (identifier, kind, C++ text, names that it uses)
         self.taken = {text for text, _ in names.values()}
 
     def of_Name(self, node):
+        if node.id in self.names:
+            self.used.add(node.id)
         if node.id in self.names or node.id not in self.derived or node.id in self.open:
             return super().of_Name(node)
         if node.id not in self.functions:
