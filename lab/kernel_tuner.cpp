@@ -477,8 +477,8 @@ bool is_text_of(const std::string& text, const Value& value) {
   return error == std::errc() && end == text.data() + text.size() && number == space::number_of(value);
 }
 
-/// The configuration that the key of an entry names, by the indices of its values: "128,1". nullopt: it is no list of
-/// the parameters' values.
+/// The configuration that the key of an entry names, by the indices of its values: "128,1". nullopt: the key does not
+/// list values of the parameters.
 std::optional<std::vector<std::uint32_t>> values_of_key(const std::string& key,
                                                         const std::vector<space::Parameter>& parameters) {
   const std::vector<std::string> parts = base::split(key, ',');

@@ -104,9 +104,9 @@ class Export {
 
  private:
   std::size_t case_number(const Bindings& problem) {
-    const auto found = std::find(cases_.begin(), cases_.end(), problem);
-    if (found == cases_.end()) cases_.push_back(problem);
-    return static_cast<std::size_t>(std::find(cases_.begin(), cases_.end(), problem) - cases_.begin());
+    const auto number = static_cast<std::size_t>(std::find(cases_.begin(), cases_.end(), problem) - cases_.begin());
+    if (number == cases_.size()) cases_.push_back(problem);
+    return number;
   }
 
   /// Null: nothing was measured.

@@ -230,8 +230,7 @@ const char* Validator::late_words() const noexcept {
                "what only the first launch finds?"
              : "; the first launch was right, and a later one was not: does the kernel rely on what only the first "
                "launch finds, such as a counter that no launch resets, or on what its outputs or scratch buffers hold "
-               "before the "
-               "launch?";
+               "before the launch?";
 }
 
 }  // namespace xtune::worker

@@ -378,9 +378,10 @@ void check_contents(const ArgumentLayout& layout) {
       require(represents(layout.dtype, numbers[0]), misfit(layout.dtype, numbers[0]));
       return require(length >= 2, "N rows have N + 1 offsets, so at least 2");
     case Fill::formula: {
-      std::vector<std::byte> ends(layout.bytes() == 0 ? 0 : size_of(layout.dtype));
+      const Formula formula(layout);
+      std::vector<std::byte> element(size_of(layout.dtype));
       for (const std::uint64_t i : {std::uint64_t{0}, std::uint64_t{1}, layout.elements() - 1})
-        if (i < layout.elements()) Formula(layout).fill(i, i + 1, ends.data());
+        if (i < layout.elements()) formula.fill(i, i + 1, element.data());
       return;
     }
     case Fill::one_hot:
