@@ -485,15 +485,11 @@ py::list outputs_of(const Kernel& kernel, const py::dict& arrays, const py::dict
     const py::str name(arguments[i].name);
     if (!arrays.contains(name)) continue;
     const py::tuple given = arrays[name];
-    Array& array = described[i];
-    const auto shape = given[1].cast<std::vector<std::int64_t>>(), strides = given[2].cast<std::vector<std::int64_t>>();
-    array.dtype = dtype_from_string(given[0].cast<std::string>()).value();
-    if (shape.size() > Array::max_rank)
-      throw wrong(kernel.name() + ": '" + arguments[i].name + "' has over 8 dimensions");
-    array.rank = shape.size();
-    std::copy(shape.begin(), shape.end(), array.shape.begin());
-    std::copy(strides.begin(), strides.end(), array.strides.begin());
-    placed[i] = &array;
+    const auto strides = given[2].cast<std::vector<std::int64_t>>();
+    described[i] =
+        described_array(kernel, arguments[i].name, given[0].cast<DType>(), given[1].cast<std::vector<std::int64_t>>());
+    std::copy(strides.begin(), strides.end(), described[i].strides.begin());
+    placed[i] = &described[i];
   }
   for (const auto& [key, value] : named) {
     const std::string name = text_of(key);

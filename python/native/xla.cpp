@@ -62,19 +62,24 @@ int xla_call(const char* key, std::size_t key_size, void* stream, void* const* a
 
 }  // namespace
 
+Array described_array(const Kernel& kernel, const std::string& name, DType dtype,
+                      const std::vector<std::int64_t>& shape) {
+  if (shape.size() > Array::max_rank)
+    throw Error(ErrorKind::invalid_argument, kernel.name() + ": '" + name + "' has over 8 dimensions");
+  Array array;
+  array.dtype = dtype;
+  array.rank = shape.size();
+  std::copy(shape.begin(), shape.end(), array.shape.begin());
+  array.lay_in_order();
+  return array;
+}
+
 void register_xla_call(const Kernel& kernel, const std::string& key, const py::list& arrays, const py::dict& named) {
   const auto call = std::make_shared<XlaCall>(XlaCall{kernel, {}, {}, arrays.size()});
   call->names.reserve(arrays.size() + named.size());  // `all` refers to them
   for (const py::handle& each : arrays) {
     const auto [name, dtype, shape] = each.cast<std::tuple<std::string, DType, std::vector<std::int64_t>>>();
-    Array array;
-    if (shape.size() > Array::max_rank)
-      throw Error(ErrorKind::invalid_argument, kernel.name() + ": '" + name + "' has over 8 dimensions");
-    array.dtype = dtype;
-    array.rank = shape.size();
-    std::copy(shape.begin(), shape.end(), array.shape.begin());
-    array.lay_in_order();
-    call->all.push_back({call->names.emplace_back(name), array});
+    call->all.push_back({call->names.emplace_back(name), described_array(kernel, name, dtype, shape)});
   }
   for (const auto& [name, value] : named)
     call->all.push_back({call->names.emplace_back(text_of(name)),

@@ -4,9 +4,18 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "xtune/array.hpp"
 #include "xtune/kernel.hpp"
 
 namespace xtune::python {
+
+/// An array of these facts in C order, without an address. Throws Error(invalid_argument) for more than 8 dimensions.
+Array described_array(const Kernel& kernel, const std::string& name, DType dtype,
+                      const std::vector<std::int64_t>& shape);
 
 /// Registers what a call is under a key, once: arrays: (name, dtype, shape) of each, in the order in which calls pass
 /// their addresses, where addresses of changed arrays may follow once more; named: scalars and names of the problem.
