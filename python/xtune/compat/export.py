@@ -368,6 +368,22 @@ struct Names {{
             texts.append(f"{'const ' if one['role'] == 'in' else ''}{ctype} *{self.parameter_names[one['name']]}")
         return texts
 
+    def parameters(self):
+        """Of the call that passes addresses and sizes."""
+        return (
+            ["void *stream"] + self.buffer_parameters() + self.problem_parameters(self.free) + self.scalar_parameters()
+        )
+
+    def parameters_without_sizes(self):
+        """Those beside the arrays, from which the other sizes follow."""
+        sizes = self.found_sizes()
+        return self.problem_parameters(n for n in self.free if n not in sizes) + self.scalar_parameters()
+
+    def array_parameters(self):
+        """Of the call that passes arrays with their extents."""
+        arrays = [f"{self.name}_array {self.parameter_names[one['name']]}" for one in self.buffers]
+        return ["void *stream"] + arrays + self.parameters_without_sizes()
+
     def found_sizes(self):
         """Which extent gives a size: name -> (argument, dimension)"""
         found = {}
@@ -405,15 +421,8 @@ def documented(kernel):
 
 
 def header(kernel):
-    name, sizes = kernel.name, kernel.found_sizes()
-    parameters = (
-        ["void *stream"]
-        + kernel.buffer_parameters()
-        + kernel.problem_parameters(kernel.free)
-        + kernel.scalar_parameters()
-    )
-    rest = kernel.problem_parameters(n for n in kernel.free if n not in sizes) + kernel.scalar_parameters()
-    arrays = ["void *stream"] + [f"{name}_array {kernel.parameter_names[one['name']]}" for one in kernel.buffers] + rest
+    name = kernel.name
+    parameters, arrays = kernel.parameters(), kernel.array_parameters()
     types = ", ".join(f"{name}_{one}" for one in ALL_TYPES)
     return f"""/* {kernel.request["kernel"]}, with its configurations for {", ".join(one["arch"] for one in kernel.request["archs"])}. {NOTE} */
 #ifndef {name.upper()}_H
@@ -463,7 +472,7 @@ typedef struct {{
 def wrapper(kernel):
     name, sizes = kernel.name, kernel.found_sizes()
     view = [f"const {name}_view &{kernel.parameter_names[one['name']]}" for one in kernel.buffers]
-    rest = kernel.problem_parameters(n for n in kernel.free if n not in sizes) + kernel.scalar_parameters()
+    rest = kernel.parameters_without_sizes()
     passed = [kernel.parameter_names[one["name"]] for one in kernel.buffers]
     passed += [kernel.word(n) for n in kernel.free if n not in sizes] + [
         kernel.parameter_names[one["name"]] for one in kernel.scalars
@@ -649,14 +658,7 @@ def size_of(dtypes):
 def calls(kernel):
     name, sizes = kernel.name, kernel.found_sizes()
     word = lambda one: kernel.parameter_names[one["name"]]
-    parameters = (
-        ["void *stream"]
-        + kernel.buffer_parameters()
-        + kernel.problem_parameters(kernel.free)
-        + kernel.scalar_parameters()
-    )
-    rest = kernel.problem_parameters(n for n in kernel.free if n not in sizes) + kernel.scalar_parameters()
-    arrays = ["void *stream"] + [f"{name}_array {word(one)}" for one in kernel.buffers] + rest
+    parameters, arrays = kernel.parameters(), kernel.array_parameters()
     listed = lambda items: ", ".join(items) or "nullptr"
     buffers, scalars = listed(map(word, kernel.buffers)), listed("&" + word(one) for one in kernel.scalars)
     found = "".join(
@@ -665,7 +667,7 @@ def calls(kernel):
     origin = ", ".join(f"{n} = \", {kernel.word(n)}, \" by '{one['name']}'" for n, (one, _) in sizes.items())
     checks = shapes = ""
     for one in kernel.buffers:
-        dtype = kernel.names.template(one["dtype"], one["name"]).replace("words_", "words_")
+        dtype = kernel.names.template(one["dtype"], one["name"])
         condition = f"if ({kernel.names.code(one['when'], one['name'], 'bool')}) " if one["when"] else ""
         rank = len(one["shape"])
         checks += f"    if ({word(one)}.data) expect_rank({string_literal(one['name'])}, {word(one)}.rank, {rank});\n"
