@@ -27,11 +27,13 @@ namespace xtune {
 /// An argument of a kernel, as a call passes it. Arguments convert to it: vectors, spans and arrays of host memory,
 /// which is copied; Array, memory of the tuned device (on the host backend of this process); numbers; structs by value.
 struct Passed {
-  enum class Kind { array, number, value };  ///< value: a struct or vector by value
-  enum class Role { in, out, inout };        ///< what the kernel does with an array
+  /// value: a struct or vector by value.
+  enum class Kind { array, number, value };
+  /// What the kernel does with an array.
+  enum class Role { in, out, inout };
 
-  Kind kind = Kind::number;
-  Role role = Role::in;
+  Kind kind = Kind::number;         ///< what it is
+  Role role = Role::in;             ///< of an array
   std::optional<DType> dtype = {};  ///< nullopt: a C++ type without a DType, such as __half
   std::size_t bytes = 0;            ///< of an element, or of a value
   std::vector<Formula> shape = {};  ///< of an array
@@ -51,9 +53,11 @@ struct Passed {
   }
   /// Memory of the device; null: contents that xtune makes. Throws Error(invalid_argument) if it is not in C order.
   Passed(const Array& array);  // NOLINT(google-explicit-constructor)
+  /// A number, as the kernel's parameter declares it.
   template <Arithmetic T>
   Passed(T value)  // NOLINT(google-explicit-constructor)
       : dtype(dtype_of<T>()), bytes(sizeof value), number(value) {}
+  /// Its number.
   template <class T>
   requires std::is_enum_v<T> Passed(T value)  // NOLINT(google-explicit-constructor)
       : Passed(static_cast<std::underlying_type_t<T>>(value)) {}
@@ -103,14 +107,14 @@ Passed out(T* memory, std::int64_t count) {
 
 /// A parameter and its values: {"BLOCK", {64, 128, 256}}.
 struct Param {
-  std::string name;
-  std::vector<Value> values;
+  std::string name;           ///< as the source spells it
+  std::vector<Value> values;  ///< those that are tried
 };
 
 /// What a call adds to a kernel's source. What is empty is taken from the source: its body and its own launch, if the
 /// file has one. In expressions, an integer argument is a problem size of its name.
 struct SourceSettings {
-  std::vector<Param> params = {};   ///< more are those that the source has with a default (#ifndef BLOCK)
+  std::vector<Param> params = {};   ///< more are those that the source has with a default (`#ifndef BLOCK`)
   std::vector<Formula> grid = {};   ///< 1 to 3 extents, in blocks: {"ceildiv(n, BLOCK)"}
   std::vector<Formula> block = {};  ///< 1 to 3 extents, in threads
   Formula shared = {};              ///< dynamic shared memory, bytes
