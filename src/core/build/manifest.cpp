@@ -256,12 +256,14 @@ Artifact compile_checked(Toolchain& toolchain, const CompileRequest& request, Co
     if (!after.manifest.empty()) {
       const auto before = std::find_if(looked_at.begin(), looked_at.end(),
                                        [&](const ManifestNow& each) { return each.manifest == after.manifest; });
-      if (before == looked_at.end() || before->digest != after.digest) {
+      // A file that the compiler had found would be among those that it read.
+      const bool only_absent = after.manifest.files.empty();
+      if (before == looked_at.end() ? !only_absent : before->digest != after.digest) {
         if (compiles == max_compiles) fail_changing(request, after.manifest);
         if (before == looked_at.end()) manifests.push_back(after.manifest);
         continue;
       }
-      sure = !may_have_changed(*before) && sure;
+      if (before != looked_at.end()) sure = !may_have_changed(*before) && sure;
     }
     const bool agreed = sure || (earlier && attempt.agrees(*earlier));
     if (!agreed && compiles < max_compiles) {

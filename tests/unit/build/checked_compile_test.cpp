@@ -274,6 +274,7 @@ TEST_CASE("A place where a file would have been read is part of the key") {
   const CompileKey without = project.key(request);
   CHECK(without.reads.manifest == Manifest{{}, {"first/x.h"}});
   CHECK(without.key != request.base_key);
+  CHECK(project.toolchain.compiles == 1);  // a file there would have been read, and listed
   project.write("first/x.h", "");
   CHECK(contents_of(without.reads.manifest, request.source_name).digest != without.reads.digest);
   CHECK(project.key(request).key != without.key);
