@@ -139,7 +139,7 @@ function(xtune_test_environment name)
 endfunction()
 
 # xtune_test(NAME LIB...): the test program test_NAME from every .cpp of the calling directory, as one CTest test, which
-# gets the words of XTUNE_TEST_OPTIONS.
+# gets the words of XTUNE_TEST_OPTIONS. With XTUNE_TEST_BY_FILE set, each PART_test.cpp is a CTest test, NAME_PART.
 function(xtune_test name)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   add_executable(test_${name} ${sources})
@@ -148,7 +148,21 @@ function(xtune_test name)
     target_precompile_headers(test_${name} REUSE_FROM xtune_doctest)
   endif()
   target_include_directories(test_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  add_test(NAME ${name} COMMAND test_${name} ${XTUNE_TEST_OPTIONS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 900)  # of a hang; sanitizers and busy machines take their time
-  xtune_test_environment(${name})
+  set(files all)
+  if(XTUNE_TEST_BY_FILE)
+    set(files ${sources})
+    list(FILTER files INCLUDE REGEX "_test.cpp$")
+  endif()
+  foreach(file IN LISTS files)
+    set(test ${name})
+    set(only "")
+    if(XTUNE_TEST_BY_FILE)
+      string(REGEX REPLACE ".*/(.*)_test.cpp" "${name}_\\1" test "${file}")
+      set(only "--source-file=${file}")
+    endif()
+    add_test(NAME ${test} COMMAND test_${name} ${only} ${XTUNE_TEST_OPTIONS})
+    # The time is that of a hang; sanitizers and busy machines take theirs.
+    set_tests_properties(${test} PROPERTIES TIMEOUT 900 FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+    xtune_test_environment(${test})
+  endforeach()
 endfunction()

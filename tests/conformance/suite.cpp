@@ -126,10 +126,28 @@ const std::vector<Target>& targets() {
   return all;
 }
 
+namespace {
+
+/// Of the targets without a GPU of their vendor here, each test has its share: an emulated GPU with waves of 64 lanes,
+/// one with waves of 32, in turn by title; and what only compiles is for tests of the compiler.
+bool is_in_share(const Target& target, const char* title) {
+  if (!target.device) return target.backend != "hip";
+  if (!is_emulated(target.device->info())) return true;
+  std::vector<const Target*> alike;
+  for (const Target& other : targets())
+    if (other.device && is_emulated(other.device->info()) &&
+        other.device->info().warp_size == target.device->info().warp_size)
+      alike.push_back(&other);
+  return alike[std::strlen(title) % alike.size()] == &target;
+}
+
+}  // namespace
+
 void on_each_target(const char* title, Scope scope, void (*test)(const Target&)) {
   REQUIRE_FALSE(targets().empty());
   for (const Target& target : targets()) {
-    if (scope == Scope::compiler && !target.first && !testing::tests_all_emulated()) continue;
+    const bool is_tried = scope == Scope::compiler ? target.first : is_in_share(target, title);
+    if (!is_tried && !testing::tests_all_emulated()) continue;
     const std::string where = described(target);
     INFO(where);
     const std::string label = target.backend + " " + target.compiler;

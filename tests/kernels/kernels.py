@@ -274,7 +274,8 @@ def tried_mutants(trial):
     if trial.options.no_sanitize:
         mutants = [(number, mutant) for number, mutant in mutants if not mutant.get("sanitize")]
     quick = [(number, mutant) for number, mutant in mutants if mutant.get("quick")]
-    return mutants if trial.options.all or not quick else quick
+    chosen = mutants if trial.options.all or not quick else quick
+    return chosen[trial.options.arch.index(trial.arch) :: len(trial.options.arch)] if trial.options.share else chosen
 
 
 def mutant_problems(trial, mutants, sanitize):
@@ -422,7 +423,7 @@ def main():
     parser.add_argument(
         "--share",
         action="store_true",
-        help="run a share of the part right on these GPUs: one configuration and problem of each table on one of them; the environment variable XTUNE_EMULATED_ALL=1 changes this to everything on each",
+        help="run a share on these GPUs: of the part right, one configuration and problem of each table on one of them, and each mutant on one of them; the environment variable XTUNE_EMULATED_ALL=1 changes this to everything on each",
     )
     parser.add_argument(
         "--compile-for",
