@@ -127,7 +127,7 @@ void WorkerProcess::start_clock(double seconds, WorkerFailureKind kind) {
     const bool held_up = why == system::Expiry::held_up;
     const char* what = kind == WorkerFailureKind::timed_out ? "no answer in " : "it did not greet in ";
     fail({kind, 0, SIGKILL,
-          held_up ? "its process was suspended, or got no CPU time, for a minute or longer; killed"
+          held_up ? "its process was suspended, or got hardly any CPU time; killed"
                   : what + base::human_seconds(seconds) + "; killed",
           held_up});
   };
