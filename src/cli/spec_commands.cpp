@@ -154,8 +154,8 @@ std::optional<run::Target> target_of(const spec::Spec& spec, const CommonOptions
 
 constexpr std::uint64_t any_machine_bytes = std::uint64_t{1} << 62;
 
-/// The device for checks of launches and buffers: that of --arch, else one without those limits that differ between
-/// devices, because another one may run the kernel.
+/// The device for checks of launches and buffers: that of --arch or --backend, else one without those limits that
+/// differ between devices, because another one may run the kernel.
 device::DeviceInfo device_for_checks(const std::optional<run::Target>& target, bool asked_for) {
   if (asked_for && target) return target->device;
   device::DeviceInfo device = target ? target->device : device::known_device("sm_90").value();
@@ -183,7 +183,8 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   std::optional<run::Target> target;
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
-  if (device_needed || !options.arch.empty()) target = target_of(specs.front().second, options);
+  const bool named = !options.arch.empty() || options.backend != "auto";
+  if (device_needed || named) target = target_of(specs.front().second, options);
   std::vector<std::string> notes;
   bool any_skipped = false, any_by_device = false, plain_done = false;
   for (const auto& [backend, spec] : specs) {
@@ -206,7 +207,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
       if (unranked)
         base::add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
       if (!spec.space_only() && !spec.replays())
-        if (const auto doubt = check_launches(spec, space, problem, device_for_checks(target, !options.arch.empty())))
+        if (const auto doubt = check_launches(spec, space, problem, device_for_checks(target, named)))
           base::add_once(notes, "note: " + *doubt);
       spaces.push_back({backend, problem, space.size()});
     }

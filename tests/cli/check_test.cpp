@@ -22,6 +22,18 @@ std::string spec_of(const std::string& entry, const std::string& dtype, const st
 
 }  // namespace
 
+TEST_CASE("check takes the facts of the backend that it is asked about") {
+  const Cli cli;
+  std::string text = system::read_file(cli.copy_spec());
+  const std::string shape = "shape = [1, \"N\"]\n";
+  // Unless it is told otherwise, it takes those of a GPU of NVIDIA.
+  text.insert(text.find(shape) + shape.size(),
+              "fill = { formula = \"index // (0 if device.vendor == 'nvidia' else 1)\" }\n");
+  const std::string spec = cli.write("fill.toml", text);
+  CHECK(cli.xtune({"check", spec, "--backend", "host"}).exit_code == 0);
+  CHECK(has(cli.xtune({"check", spec, "--arch", "sm_90"}).stderr_text, "element 0: division by zero"));
+}
+
 TEST_CASE("check, compile, validate and run refuse a wrong signature and a builtin that does not fit") {
   const Cli cli;
   cli.write("turn.cu", "__global__ void turn(const float* x, float* y) { y[threadIdx.x] = x[BLOCK]; }\n");
