@@ -33,8 +33,8 @@ enum class Scope {
   compiler,  ///< the first of each compiler: the test is about what does not depend on the architecture
 };
 
-/// Runs a test on its targets but the excluded ones (exclusions.def). Of emulated GPUs, a test runs on one with waves of
-/// 64 lanes and one with waves of 32; with XTUNE_EMULATED_ALL=1 on each.
+/// Runs a test on its targets but the excluded ones (exclusions.def). Of emulated GPUs, a test runs on one with waves
+/// of 64 lanes and one with waves of 32; with XTUNE_EMULATED_ALL=1 on each.
 void on_each_target(const char* title, Scope scope, void (*test)(const Target&));
 
 #define CONFORMANCE_PASTE2(a, b) a##b

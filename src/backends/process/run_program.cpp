@@ -178,9 +178,9 @@ void refuse(const ProgramEnd& end, Outcome outcome, const std::string& message, 
 
 void throw_if_out_of_time(const ProgramEnd& end, const char* what, double timeout_s, const std::string& more) {
   if (end.expiry == system::Expiry::held_up)
-    throw build::ShortageFailure(
-        build::Lack::killed, Outcome::timed_out,
-        fmt::format("{} was suspended, or got hardly any CPU time, and was killed", what), log_of(end));
+    throw build::ShortageFailure(build::Lack::killed, Outcome::timed_out,
+                                 fmt::format("{} was suspended, or got hardly any CPU time, and was killed", what),
+                                 log_of(end));
   if (end.expiry == system::Expiry::stopped_itself)
     throw build::CandidateFailure(
         Outcome::crashed, fmt::format("{} stopped itself with a signal (SIGSTOP), and was killed", what), log_of(end));
