@@ -127,7 +127,8 @@ bool is_worse(const store::CaseComparison& pair, double share) {
 int print(const store::Comparisons& comparisons, const DiffOptions& options) {
   const double share = options.fail_if_slower.empty() ? 0 : share_of("--fail-if-slower", options.fail_if_slower);
   const auto worse = std::count_if(comparisons.cases.begin(), comparisons.cases.end(),
-                                   [&](const auto& pair) { return is_worse(pair, share); });
+                                   [&](const auto& pair) { return is_worse(pair, share); }) +
+                     std::count_if(comparisons.only_before.begin(), comparisons.only_before.end(), store::has_answer);
   const bool fails = !options.fail_if_slower.empty() && worse > 0;
   if (options.csv()) {
     print_csv(report::comparison_rows(comparisons));

@@ -40,6 +40,15 @@ class PresentSpec {
       return false;  // the space of its problem is empty
     }
   }
+  store::Criterion criterion(const store::Record& record) {
+    return store::Objective(of(record.device.backend)).criterion(record.problem, record.device);
+  }
+  /// The filter that selects its records, and ranks them by its objective. This object must outlive it.
+  void select(store::WinnerFilter& filter) {
+    filter.kernels = {of("").kernel.name};
+    filter.is_present = [this](const store::Record& record) { return has(record); };
+    filter.criterion = [this](const store::Record& record) { return criterion(record); };
+  }
   /// Adds the constraints of all backends that records were asked of, and the expressions that they may name.
   void add_constraints(nlohmann::ordered_json& request) const {
     std::vector<std::string> constraints;
@@ -187,8 +196,7 @@ int export_store(ExportFlags& flags) {
   PresentSpec present(flags.spec, flags.path());
   if (!flags.spec.empty()) {
     if (!flags.filter.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
-    flags.filter.kernels = {present.of("").kernel.name};
-    flags.filter.is_present = [&](const store::Record& record) { return present.has(record); };
+    present.select(flags.filter);
   }
   if (flags.form == "vllm-moe") {
     const auto names = pairs_of("--map", flags.names, "--map VLLM_NAME=NAME, for example --map BLOCK_SIZE_M=BM");
@@ -247,8 +255,7 @@ Json stored_tree(const std::string& spec, const std::filesystem::path& store, co
   flags.max_configs = max_configs;
   PresentSpec present(spec, store);
   flags.filter.archs = {arch};
-  flags.filter.kernels = {present.of("").kernel.name};
-  flags.filter.is_present = [&](const store::Record& record) { return present.has(record); };
+  present.select(flags.filter);
   try {
     return scripted(flags, present, within, "headers", {}, warnings)["trees"].at(0);
   } catch (const Error& error) {

@@ -70,6 +70,94 @@ TEST_CASE("a store's versions: a changed source is named, and a result that beca
   CHECK(same["cases"][0]["differences"] == json::array());
 }
 
+namespace {
+
+/// A program that takes B ms; FAC multiplies its loss, which is less for a larger B.
+std::string lossy_spec(const Cli& cli, const std::string& measure = "", const std::string& more = "") {
+  cli.write("o.awk", "BEGIN { printf \"took %g ms\\nloss %g\\n\", b, (5 - b) * ENVIRON[\"FAC\"] }\n");
+  return cli.write("o.toml",
+                   "[kernel]\nname = \"o\"\n[space.params]\nB = [1, 2, 4]\n[process]\nrun = \"awk -v b={B} -f "
+                   "o.awk\"\nenvironment = [\"FAC\"]\ntime = { regex = 'took ([0-9.]+)', unit = \"ms\" }\n"
+                   "[process.metrics]\nloss = { regex = 'loss ([0-9.]+)' }\n[measure]\nrep = 3\nmin_rep = 3\n" +
+                       measure + more);
+}
+
+CommandResult run_with(const Cli& cli, const std::string& factor, const std::string& spec, const std::string& store) {
+  return cli.command(
+      {"env", "FAC=" + factor, XTUNE_PROGRAM, "run", spec, "--store", cli.path(store), "--format", "json", "--quiet"});
+}
+
+json exported(const Cli& cli, const std::string& store, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words{"env",      "FAC=1", XTUNE_PROGRAM, "store",        "export",
+                                 "--format", "json",  "--store",     cli.path(store)};
+  words.insert(words.end(), more.begin(), more.end());
+  return parsed(cli.command(words)).at(0);
+}
+
+}  // namespace
+
+TEST_CASE("what is exported, bundled and compared is the answer by the spec's objective") {
+  const Cli cli;
+  const std::string spec = lossy_spec(cli, "", "[objective]\nminimize = \"loss\"\n");
+  const json result = parsed(run_with(cli, "1", spec, "one"));
+  REQUIRE(result["best"]["config"]["B"] == 4);
+  cli.write("r.json", result.dump());
+  run_with(cli, "2", spec, "two");
+  for (const auto& more : {std::vector<std::string>{}, {spec}}) {
+    const json best = exported(cli, "one", more);
+    CHECK(best["config"]["B"] == 4);
+    CHECK(best["objective"] == "median least loss");
+  }
+  CHECK(cli.xtune({"store", "bundle", "-o", cli.path("o.x"), "--store", cli.path("one")}).exit_code == 0);
+  CHECK(has(cli.command({"env", "FAC=1", XTUNE_PROGRAM, "best", spec, "--frozen", cli.path("o.x")}).stdout_text,
+            "exact: B=4"));
+  const CommandResult tree = cli.xtune({"store", "export", "--format", "tree-json", "--store", cli.path("one")});
+  CHECK(tree.exit_code == 2);
+  CHECK(has(tree.stderr_text, "the answers of o have the median least loss, and trees compare times"));
+  for (const char* before : {"one", "r.json"}) {
+    const CommandResult worse = cli.xtune({"diff", cli.path(before), cli.path("two"), "--fail-if-slower", "5%"});
+    CHECK(worse.exit_code == 5);
+    CHECK_MESSAGE(has(worse.stdout_text, "answer (median least loss), after / before: 2.000, slower"),
+                  worse.stdout_text);
+  }
+}
+
+TEST_CASE("a statistic is an objective, too") {
+  const Cli cli;
+  const std::string spec = lossy_spec(cli, "statistic = \"min\"\nrace = false\nnoise = 0\n");
+  // Every third run of B=1 takes 0.1 ms, the others 9 ms.
+  cli.write("o.awk",
+            "BEGIN { f = \"n\" b; getline n < f; close(f); print ++n > f\n"
+            "printf \"took %g ms\\nloss 1\\n\", (b > 1) ? b : (n % 3) ? 9 : 0.1 }\n");
+  REQUIRE(parsed(run_with(cli, "1", spec, "one"))["best"]["config"]["B"] == 1);
+  for (const auto& more : {std::vector<std::string>{}, {spec}}) CHECK(exported(cli, "one", more)["config"]["B"] == 1);
+}
+
+TEST_CASE("results of a program's file before it changed are of another version") {
+  const Cli cli;
+  const std::string spec = lossy_spec(cli);
+  run_with(cli, "1", spec, "one");
+  cli.write("o.awk", "BEGIN { printf \"took %g ms\\nloss 1\\n\", 10 * b }\n");
+  const CommandResult later = cli.command(
+      {"env", "FAC=1", XTUNE_PROGRAM, "run", spec, "--store", cli.path("one"), "--quiet", "--filter", "B > 1"});
+  REQUIRE(later.exit_code == 0);
+  CHECK(exported(cli, "one")["config"]["B"] == 2);
+  const CommandResult versions = cli.xtune({"diff", cli.path("one")});
+  CHECK(versions.exit_code == 0);
+  CHECK_MESSAGE(has(versions.stdout_text, "after:  20.0 ms, B=2"), versions.stdout_text);
+}
+
+TEST_CASE("a problem that is not there any more is a lost answer") {
+  const Cli cli;
+  const std::string cases = "[problem]\nN = 1\n[[cases]]\nN = 1\n[[cases]]\nN = 2\n", spec = lossy_spec(cli, "", cases);
+  run_with(cli, "1", spec, "two");
+  cli.command({"env", "FAC=1", XTUNE_PROGRAM, "run", spec, "-D", "N=1", "--store", cli.path("one"), "--quiet"});
+  const CommandResult lost = cli.xtune({"diff", cli.path("two"), cli.path("one"), "--fail-if-slower", "50%"});
+  CHECK(lost.exit_code == 5);
+  CHECK(has(lost.stdout_text, "N=2 on"));
+  CHECK(cli.xtune({"diff", cli.path("one"), cli.path("two"), "--fail-if-slower", "50%"}).exit_code == 0);
+}
+
 TEST_CASE("two devices of one store") {
   const Cli cli;
   const json run = parsed(cli.run(cli.copy_spec("[1]"), {"--quiet"}));

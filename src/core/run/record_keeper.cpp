@@ -71,6 +71,10 @@ void RecordKeeper::stamp(store::Record& record) {
   record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(run_.spec, record.stage) : 0;
   record.slowness = record.time_ms.count > 0 && record.finals.empty() ? slowness_ : 1;
   record.time_ms = measure::scaled(record.time_ms, 1 / record.slowness);
+  record.objective = run_.criterion.finals_by();
+  record.score.reset();
+  if (record.objective.empty() || record.outcome != Outcome::ok) return;
+  if (const double score = run_.criterion.of(record); std::isfinite(score)) record.score = score;
 }
 
 void RecordKeeper::store(const store::Record& record) {

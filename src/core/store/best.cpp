@@ -32,6 +32,7 @@ std::pair<double, double> Criterion::interval(const Record& record, double stret
 }
 
 std::string Criterion::finals_by() const {
+  if (!recorded.empty()) return recorded;
   return !score && statistic == measure::Statistic::median
              ? ""
              : std::string(to_string(statistic)) + " " + (score ? objective : "time_ms");
@@ -39,6 +40,16 @@ std::string Criterion::finals_by() const {
 
 bool Criterion::decided_by(const Record& record) const {
   return times && !record.finals.empty() && record.finals_by == finals_by();
+}
+
+Criterion recorded_criterion(const Record& newest) {
+  Criterion criterion;
+  if (newest.objective.empty()) return criterion;
+  criterion.recorded = criterion.objective = newest.objective;
+  criterion.score = [objective = newest.objective](const Record& record, double) {
+    return record.objective == objective && record.score ? *record.score : HUGE_VAL;
+  };
+  return criterion;
 }
 
 // Orders the records of finals.

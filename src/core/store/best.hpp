@@ -393,6 +393,7 @@ struct Criterion {
   std::function<double(const Record&, double time_ms)> score = {};
   std::string objective = "time_ms";  ///< the objective in words
   bool times = true;                  ///< whether time counts at all: only then do finals make sense
+  std::string recorded = {};          ///< of recorded_criterion: finals_by() as the records have it
 
   double at(const Record& record, double time_ms) const { return score ? score(record, time_ms) : time_ms; }
   double of(const Record& record) const;
@@ -405,6 +406,9 @@ struct Criterion {
   /// Whether the record is from finals with this criterion.
   bool decided_by(const Record& record) const;
 };
+
+/// The criterion of the run that made this record, where its spec is not at hand: by what records say of themselves.
+Criterion recorded_criterion(const Record& newest);
 
 /// The rules of rank_records for whole records.
 struct RecordRules {

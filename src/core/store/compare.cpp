@@ -45,9 +45,12 @@ std::string device_text(const device::DeviceInfo& device) {
 
 /// How the keys of two records differ, with names for what changed in the artifact.
 std::vector<std::string> key_changes(const CaseComparison& pair, const Record& before, const Record& after) {
-  std::vector<std::string> lines =
-      with_changes_named(build::key_difference(before.key_parts, after.key_parts), pair.before.store,
-                         before.artifact_key, build::stored_sources(pair.after.store, after.artifact_key));
+  // A result file has no keys.
+  const bool have_keys = !before.key_parts.empty() && !after.key_parts.empty();
+  std::vector<std::string> lines;
+  if (have_keys)
+    lines = with_changes_named(build::key_difference(before.key_parts, after.key_parts), pair.before.store,
+                               before.artifact_key, build::stored_sources(pair.after.store, after.artifact_key));
   const bool other_config = before.config != after.config;
   std::erase_if(lines, [&](const std::string& line) {
     constexpr std::string_view define = "define ";
@@ -65,8 +68,8 @@ std::vector<std::string> key_changes(const CaseComparison& pair, const Record& b
       std::any_of(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("compiler: "); });
   if (!named && before.toolchain != after.toolchain && !before.toolchain.empty() && !after.toolchain.empty())
     lines.push_back("compiler: " + before.toolchain + " -> " + after.toolchain);
-  // A result file names the device, but no keys.
-  if (before.key_parts.empty() && !same_device(before.device, after.device))
+  // It names the device.
+  if (!have_keys && !may_be_same_hardware(before.device, after.device))
     lines.push_back("device: " + device_text(before.device) + " -> " + device_text(after.device));
   return lines;
 }
@@ -142,7 +145,8 @@ std::vector<ComparedGroup> versions_of(const ComparedGroup& group) {
   std::map<std::string, build::ArtifactSources> known;
   for (const Record* record : group.records) {
     const auto [sources, is_new] = known.try_emplace(record->artifact_key);
-    if (is_new && !group.store.empty()) sources->second = build::stored_sources(group.store, record->artifact_key);
+    // The calls of a program have their own files.
+    if (is_new || !sources->second.source) sources->second = sources_of(group.store, *record);
     const auto version =
         std::find_if(versions.rbegin(), versions.rend(),
                      [&, &of = sources->second](const Version& each) { return each.holds(*record, of); });
@@ -187,10 +191,29 @@ std::optional<Best> answer_of(const ComparedGroup& group) {
   const ConfigRecords newest = newest_of(group.records);
   std::vector<const Record*> standing = group.records;
   std::erase_if(standing, [&](const Record* each) { return !is_measured(newest.at(each->config)->outcome); });
-  return best_of(standing);
+  if (standing.empty()) return std::nullopt;
+  const auto rank = [](const Record* each) { return std::pair(each->unix_time_ms, each->score.has_value()); };
+  const Record* const last = *std::max_element(standing.begin(), standing.end(),
+                                               [&](const Record* a, const Record* b) { return rank(a) < rank(b); });
+  return best_of(standing, recorded_criterion(*last));
+}
+
+/// By what both runs ranked, if it was the same and not the time.
+TimeRatio answer_ratio(const Record& before, const Record& after, double noise) {
+  if (before.objective != after.objective || !before.score || !after.score) return time_ratio(before, after, noise);
+  const double a = *before.score, b = *after.score;
+  TimeRatio ratio;
+  if (a == b) return ratio;
+  const bool have_ratio = a * b > 0;  // a value that is maximised is negative
+  ratio.value = ratio.low = ratio.high = !have_ratio ? (b < a ? 0 : HUGE_VAL) : a > 0 ? b / a : a / b;
+  if (!have_ratio || std::max(ratio.value, 1 / ratio.value) > 1 + noise)
+    ratio.change = b < a ? Change::faster : Change::slower;
+  return ratio;
 }
 
 }  // namespace
+
+bool has_answer(const ComparedGroup& group) { return answer_of(group).has_value(); }
 
 CaseComparison compare(const ComparedGroup& before, const ComparedGroup& after, double noise) {
   CaseComparison pair;
@@ -200,7 +223,7 @@ CaseComparison compare(const ComparedGroup& before, const ComparedGroup& after, 
   if (const auto best = answer_of(after)) pair.best_after = best->record;
   compare_configs(pair, noise);
   if (pair.best_before && pair.best_after)
-    pair.ratio = time_ratio(*pair.best_before, *pair.best_after, noise);
+    pair.ratio = answer_ratio(*pair.best_before, *pair.best_after, noise);
   else if (pair.best_before || pair.best_after)
     pair.ratio.change = pair.best_before ? Change::lost : Change::found;
   // One configuration that both have shows more than two that differ anyway.
@@ -253,8 +276,10 @@ void set_time(Record& record, double time_ms) {
   record.time_ms.low = record.time_ms.high = time_ms;
 }
 
-void set_interval(Record& record, const nlohmann::json& measured) {
+void set_measured(Record& record, const nlohmann::json& measured) {
   set_time(record, measured.at("time_ms"));
+  record.objective = measured.value("ranked_by", "");
+  if (!record.objective.empty()) record.score = measured.at("score");
   const auto interval = measured.find("interval_ms");
   if (interval == measured.end() || !interval->is_array() || interval->size() != 2) return;
   record.time_ms.low = interval->at(0);
@@ -283,9 +308,9 @@ std::vector<Record> records_of_case(const nlohmann::json& result) {
     record.message = tried.value("message", "");
     if (tried.at("time_ms").is_number()) set_time(record, tried.at("time_ms"));
   }
-  for (const nlohmann::json& measured : result.at("top")) set_interval(record_for(measured), measured);
+  for (const nlohmann::json& measured : result.at("top")) set_measured(record_for(measured), measured);
   std::vector<Record> records;
-  if (result.at("best").is_object()) set_interval(record_for(result.at("best")), result.at("best"));
+  if (result.at("best").is_object()) set_measured(record_for(result.at("best")), result.at("best"));
   for (auto& [config, record] : by_config) {
     record.key = "result " + std::to_string(records.size());
     records.push_back(std::move(record));

@@ -40,6 +40,9 @@ struct TimeRatio {
 /// includes 1.
 TimeRatio time_ratio(const Record& before, const Record& after, double noise);
 
+/// Whether something of it passed.
+bool has_answer(const ComparedGroup& group);
+
 /// One configuration that both have.
 struct ConfigChange {
   const Record* before = nullptr;

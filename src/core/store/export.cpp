@@ -21,6 +21,7 @@
 #include "core/store/best.hpp"
 #include "core/store/cover.hpp"
 #include "core/store/layout.hpp"
+#include "core/store/lookup.hpp"
 #include "core/store/record.hpp"
 #include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
@@ -47,6 +48,13 @@ std::vector<std::string> judged_by(const Record& record) {
   return parts;
 }
 
+/// Whether it is a statistic of the time, and nothing else. objective: Criterion::finals_by.
+bool is_of_time(const std::string& objective) {
+  const auto names = [&](measure::Statistic by) { return objective == std::string(to_string(by)) + " time_ms"; };
+  return objective.empty() || names(measure::Statistic::min) || names(measure::Statistic::mean) ||
+         names(measure::Statistic::inlier_mean);
+}
+
 /// Finds the valid configurations of one problem on one kind of device, judged by the newest one that passed: with its
 /// driver, its sources and its validation, and whose own newest measurement of these sources did not fail. A
 /// configuration that was faster with an earlier driver may not be with this one, and an earlier source, or results
@@ -66,7 +74,7 @@ class Judge {
     if (!newest_) return;
     const Record record = read_record(*newest_);
     judged_by_ = judged_by(record);
-    sources_ = build::stored_sources(store, record.artifact_key);
+    sources_ = sources_of(store, record);
     if (failed_.empty()) return;
     for (const StoredConfig* row : rows_) {
       if (!is_verdict(ConfigAccess::facts(row))) continue;
@@ -76,21 +84,26 @@ class Judge {
     for (auto& [config, own] : failed_) std::sort(own.begin(), own.end(), is_newer);
   }
 
-  /// The first `most` of them, best first; order: the rows that passed.
-  std::vector<ValidConfig> valid(const ConfigOrder& order, std::size_t most) {
+  /// The first `most` of them, best first.
+  std::vector<ValidConfig> valid(const WinnerFilter& filter, std::size_t most) {
     std::vector<ValidConfig> valid;
-    for (const StoredConfig* config : order) {
-      if (valid.size() == most || !newest_) break;
+    if (!newest_) return valid;
+    const Criterion criterion = filter.criterion_for(read_record(*newest_));
+    const std::string objective = criterion.finals_by();
+    for (const StoredConfig* config : rank_configs(rows_, criterion)) {
+      if (valid.size() == most) break;
       if (!is_of_version(*config) || has_failed_since(*config)) continue;
       if (!same_driver(config->device(), newest_->device())) continue;
       Record record = read_record(*config);
-      if (judged_by(record) == judged_by_) valid.push_back({config, std::move(record), config->median_ms});
+      if (judged_by(record) != judged_by_) continue;
+      const double time_ms = is_of_time(objective) ? criterion.of(record) : config->median_ms;
+      valid.push_back({config, std::move(record), time_ms, objective});
     }
     if (valid.size() < 2) return valid;
     const std::vector<double> factors = scale_factors(rows_);
     std::unordered_map<const StoredConfig*, double> of_row;
     for (std::size_t i = 0; i < rows_.size(); ++i) of_row.emplace(rows_[i], factors[i]);
-    for (ValidConfig& one : valid) one.time_ms = one.row->median_ms * of_row.at(one.row);
+    for (ValidConfig& one : valid) one.time_ms *= of_row.at(one.row);
     return valid;
   }
 
@@ -99,8 +112,8 @@ class Judge {
   /// then only a failure of an artifact that passed before counts.
   bool is_of_version(const StoredConfig& row) {
     const auto [fit, is_new] = fits_.try_emplace(row.artifact_key);
-    if (!is_new) return fit->second;
-    const build::ArtifactSources own = build::stored_sources(store_, read_record(row).artifact_key);
+    if (!is_new && sources_.source) return fit->second;  // the calls of a program have their own files
+    const build::ArtifactSources own = sources_of(store_, read_record(row));
     const bool is_known = own.source || !own.files.empty() || row.outcome == Outcome::ok;
     return fit->second = is_known ? build::same_sources(own, sources_) : passed_.contains(row.artifact_key);
   }
@@ -165,7 +178,7 @@ HeldRows StoredProblem::rows() const {
 }
 
 std::vector<ValidConfig> valid_configs(const StoredProblem& problem, const ConfigOrder& rows, std::size_t most) {
-  return Judge(problem.store, problem.view, rows).valid(rank_configs(rows, {}), most);
+  return Judge(problem.store, problem.view, rows).valid(problem.filter, most);
 }
 
 void each_problem(const std::filesystem::path& store, const WinnerFilter& filter, std::vector<std::string>& warnings,
@@ -192,6 +205,13 @@ void each_problem(const std::filesystem::path& store, const WinnerFilter& filter
   require_problem(filter, sizes, any);
 }
 
+Criterion WinnerFilter::criterion_for(const Record& newest) const {
+  Criterion found = criterion ? criterion(newest) : recorded_criterion(newest);
+  if (!found.score && found.statistic != measure::Statistic::median)
+    found.score = [](const Record&, double time_ms) { return time_ms; };
+  return found;
+}
+
 bool WinnerFilter::takes(const Bindings& sizes) const {
   return std::all_of(problem.begin(), problem.end(), [&](const auto& asked) {
     const auto size = sizes.find(asked.first);
@@ -213,6 +233,7 @@ std::vector<Winner> winners_of(const std::filesystem::path& store, const WinnerF
       winner.times_ms.emplace_back(one.record.config, one.time_ms);
       winner.newest_unix_ms = std::max(winner.newest_unix_ms, one.record.unix_time_ms);
     }
+    winner.objective = valid.front().objective;
     winner.record = std::move(valid.front().record);
     winner.arch = winner.record.device.arch;
     winner.kernel = winner.record.kernel;
@@ -467,6 +488,11 @@ OrderedJson group_json(const TreeGroup& group, std::size_t max_configs, double w
 OrderedJson tree_groups(const std::vector<Winner>& cases, std::size_t max_configs, double within,
                         std::vector<std::string>& warnings) {
   OrderedJson list = OrderedJson::array();
+  for (const Winner& one : cases)
+    if (!is_of_time(one.objective))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("the answers of {} have the {}, and trees compare times: export them as json or header",
+                              base::printable(one.kernel, 80), one.objective));
   for (const auto& [name, group] : alike_groups(cases, warnings))
     list.push_back(group_json(group, max_configs, within));
   return list;
@@ -489,6 +515,7 @@ OrderedJson export_json(const std::vector<Winner>& winners) {
                     {"artifact_key", record.artifact_key},
                     {"key", record.key},
                     {"unix_time_ms", record.unix_time_ms}});
+    if (!winner.objective.empty()) list.back()["objective"] = winner.objective;
     for (std::size_t i = 1; i < winner.times_ms.size(); ++i)
       list.back()["others"].push_back(bindings_json(winner.times_ms[i].first));
   }

@@ -21,15 +21,16 @@ namespace xtune::store {
 
 // What a filter selects of a store: its winners, all valid configurations, or all records.
 
-/// The fastest record of each kernel, architecture, problem and kind of device, by median, with the most recently used
-/// driver; complete, like its line.
+/// The best record of each kernel, architecture, problem and kind of device, by the filter's criterion, with the most
+/// recently used driver; complete, like its line.
 struct Winner {
   std::string arch, kernel;  ///< as in the records
   Record record;
   std::string line;
-  /// The first valid configurations and their medians on one scale, as many as were asked for: the winner's, then those
-  /// that follow it, all judged alike.
+  /// The first valid configurations and their times on one scale, as many as were asked for: the winner's, then those
+  /// that follow it, all judged alike. The statistic is that of the criterion.
   std::vector<std::pair<Bindings, double>> times_ms;
+  std::string objective;            ///< Criterion::finals_by
   std::int64_t newest_unix_ms = 0;  ///< of these
 };
 struct WinnerFilter {
@@ -37,6 +38,10 @@ struct WinnerFilter {
   std::map<std::string, std::string> problem;  ///< sizes that a problem must have, as text; empty: all problems
   /// Whether a record is of the spec as it is now; empty: no spec is asked for, and all are.
   std::function<bool(const Record&)> is_present = {};
+  /// By what the results of this problem and device are ranked; empty: as their records say.
+  std::function<Criterion(const Record&)> criterion = {};
+  /// newest: of the problem and device. Ranks whole records, unless by the median, which rows have.
+  Criterion criterion_for(const Record& newest) const;
   bool takes(const Bindings& sizes) const;
   bool takes(const Record& record) const { return takes(record.problem) && (!is_present || is_present(record)); }
 };
@@ -65,7 +70,8 @@ struct StoredProblem {
 struct ValidConfig {
   const StoredConfig* row = nullptr;
   Record record;
-  double time_ms = 0;  ///< on the scale of the best one's
+  double time_ms = 0;     ///< on the scale of the best one's
+  std::string objective;  ///< Criterion::finals_by
 };
 /// Of these rows the first `most` configurations that may answer, best first.
 std::vector<ValidConfig> valid_configs(const StoredProblem& problem, const ConfigOrder& rows, std::size_t most);

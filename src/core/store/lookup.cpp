@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <tuple>
 
@@ -56,6 +57,22 @@ std::string protocol_setting(const build::KeyParts& parts, std::string_view sett
 
 std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now) {
   return fmt::format("driver {} when it was measured, driver {} now", measured.driver, now.driver);
+}
+
+build::ArtifactSources sources_of(const std::filesystem::path& store, const Record& record) {
+  build::ArtifactSources sources;
+  if (!store.empty()) sources = build::stored_sources(store, record.artifact_key);
+  for (const auto& [name, text] : record.key_parts) {
+    constexpr std::string_view opening = " files ";
+    const std::size_t at = name == "launch" ? text.rfind(opening) : text.npos;
+    std::istringstream rest(at == text.npos ? "" : text.substr(at + opening.size()));
+    if (nlohmann::json files; at != text.npos) try {
+        for (const std::string file : (rest >> files, files))
+          sources.files.push_back({file.substr(0, file.rfind(' ')), file.substr(file.rfind(' ') + 1)});
+      } catch (const nlohmann::json::exception&) {  // words of the command that look alike
+      }
+  }
+  return sources;
 }
 
 build::ArtifactSources sources_now(const build::CompileRequest& request) {

@@ -48,6 +48,10 @@ KeyFit fit_at_best(const device::DeviceInfo& measured, const device::DeviceInfo&
 /// "protocol" describes how carefully the time was measured.
 std::string protocol_setting(const build::KeyParts& parts, std::string_view name);
 
+/// What the record's artifact was made from, as far as the store knows (empty: no store); of a program, with the files
+/// that its command names.
+build::ArtifactSources sources_of(const std::filesystem::path& store, const Record& record);
+
 /// "driver 12.4 when it was measured, driver 13.0 now"
 std::string driver_change(const device::DeviceInfo& measured, const device::DeviceInfo& now);
 

@@ -114,6 +114,7 @@ constexpr auto record_form = fields::object<Record>(
     fields::optional("dynamic_shared_bytes", &Record::dynamic_shared_bytes), fields::optional("drift", &Record::drift),
     fields::optional("finals", &Record::finals, fields::text),
     fields::optional("finals_by", &Record::finals_by, fields::text),
+    fields::optional("objective", &Record::objective, fields::text), fields::optional("score", &Record::score),
     fields::required("unix_time_ms", &Record::unix_time_ms),
     fields::optional("limit_s", &Record::limit_s, fields::number),
     fields::optional("slowness", &Record::slowness, fields::number),

@@ -74,6 +74,10 @@ struct Record {
   /// ... or in finals: their id, the same in the records of all finalists. samples_ms[i] is from round i.
   std::string finals;
   std::string finals_by;  ///< Criterion::finals_by of those finals
+  /// What the run ranked by, if not the median time (Criterion::finals_by), and its value: less is better. Unset: it
+  /// has none, or the record is of an earlier version.
+  std::string objective;
+  std::optional<double> score;
   std::int64_t unix_time_ms = 0;
   double compile_s = 0;  ///< wall clock; 0 if it came from the cache
   double compile_cpu_s = 0;

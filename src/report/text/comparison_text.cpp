@@ -71,16 +71,20 @@ void add_case(Lines& lines, const CaseComparison& pair, std::size_t rows) {
   if (!other_device) lines.add(2, "on " + device_of(pair.before));
   lines.add(2, "before: " + answer_text(pair.best_before) + (other_device ? ", on " + device_of(pair.before) : ""));
   lines.add(2, "after:  " + answer_text(pair.best_after) + (other_device ? ", on " + device_of(pair.after) : ""));
-  lines.add(2, "answer, after / before: " + ratio_text(pair.ratio));
+  const std::string objective = pair.best_after ? pair.best_after->objective : "";
+  lines.add(
+      2, "answer" + (objective.empty() ? "" : " (" + objective + ")") + ", after / before: " + ratio_text(pair.ratio));
   if (pair.same_best && pair.best_after && pair.same_best->after->config != pair.best_after->config)
     lines.add(2, "the answer before, after / before: " + ratio_text(pair.same_best->ratio));
   const auto faster = std::count_if(pair.timed.begin(), pair.timed.end(),
                                     [](const ConfigChange& each) { return each.ratio.change == Change::faster; });
+  const std::size_t untimed = pair.both - pair.same - pair.timed.size() - pair.outcomes.size();
   lines.add(2,
-            fmt::format("configurations: {} in both ({} the same, {} faster, {} slower, {} with another outcome), {} "
+            fmt::format("configurations: {} in both ({} the same, {} faster, {} slower, {} with another outcome{}), {} "
                         "only before, {} only after",
                         pair.both, pair.same, faster, pair.timed.size() - static_cast<std::size_t>(faster),
-                        pair.outcomes.size(), pair.only_before, pair.only_after));
+                        pair.outcomes.size(), untimed > 0 ? fmt::format(", {} not timed in full", untimed) : "",
+                        pair.only_before, pair.only_after));
   for (std::size_t i = 0; i < std::min(rows, pair.timed.size()); ++i)
     lines.add(4, space::shown_text(pair.timed[i].before->config) + ": " + ratio_text(pair.timed[i].ratio));
   lines.add_rest(4, pair.timed.size(), rows);

@@ -112,6 +112,7 @@ Json measured_json(const spec::Spec& spec, const store::Record& record) {
     const std::vector<double> values = objective.values(record);
     for (std::size_t i = 0; i < values.size(); ++i) json["objective"][objective.names()[i]] = finite_json(values[i]);
   }
+  if (record.score) json["ranked_by"] = record.objective, json["score"] = *record.score;
   json["interval_ms"] = {record.time_ms.low, record.time_ms.high};
   if (record.time_ms.outliers > 0) json["outliers"] = record.time_ms.outliers;
   if (record.repeatable) {
