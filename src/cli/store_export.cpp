@@ -197,6 +197,11 @@ int export_store(ExportFlags& flags) {
   if (!flags.spec.empty()) {
     if (!flags.filter.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
     present.select(flags.filter);
+    const bool chooses = flags.form == "header" || flags.form.starts_with("tree-");
+    if (chooses && !present.of("").dispatch.key.empty())
+      warnings.emplace_back(
+          "[dispatch] key stays behind: what is exported takes the nearest measured problem's answer, not its "
+          "bucket's");
   }
   if (flags.form == "vllm-moe") {
     const auto names = pairs_of("--map", flags.names, "--map VLLM_NAME=NAME, for example --map BLOCK_SIZE_M=BM");

@@ -162,6 +162,10 @@ store::BundledSpec pack_spec(const fs::path& path) {
     if (read.space_only())
       throw Error(ErrorKind::unsupported,
                   base::printable(path.string()) + " has no kernel source: nothing can be called");
+    if (read.process)
+      throw Error(ErrorKind::unsupported, base::printable(path.string()) +
+                                              " runs a program, and only kernels are called from a bundle: without "
+                                              "--spec it holds the program's answers");
     add_files(read, texts);
   }
   texts[spec] = system::read_file(spec);

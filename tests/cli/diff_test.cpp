@@ -111,6 +111,10 @@ TEST_CASE("what is exported, bundled and compared is the answer by the spec's ob
   CHECK(cli.xtune({"store", "bundle", "-o", cli.path("o.x"), "--store", cli.path("one")}).exit_code == 0);
   CHECK(has(cli.command({"env", "FAC=1", XTUNE_PROGRAM, "best", spec, "--frozen", cli.path("o.x")}).stdout_text,
             "exact: B=4"));
+  const CommandResult packed =
+      cli.xtune({"store", "bundle", "-o", cli.path("p.x"), "--spec", spec, "--store", cli.path("one")});
+  CHECK(packed.exit_code != 0);
+  CHECK(has(packed.stderr_text, "runs a program, and only kernels are called from a bundle"));
   const CommandResult tree = cli.xtune({"store", "export", "--format", "tree-json", "--store", cli.path("one")});
   CHECK(tree.exit_code == 2);
   CHECK(has(tree.stderr_text, "the answers of o have the median least loss, and trees compare times"));
