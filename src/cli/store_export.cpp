@@ -197,6 +197,8 @@ int export_store(ExportFlags& flags) {
   if (!flags.spec.empty()) {
     if (!flags.filter.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
     present.select(flags.filter);
+    if (present.of("").objective.across != spec::ObjectiveSpec::Across::each)
+      warnings.emplace_back("each problem has its own answer: [objective] across, one for all, is what `best` prints");
     const bool chooses = flags.form == "header" || flags.form.starts_with("tree-");
     if (chooses && !present.of("").dispatch.key.empty())
       warnings.emplace_back(

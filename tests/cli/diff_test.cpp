@@ -159,6 +159,10 @@ TEST_CASE("a problem that is not there any more is a lost answer") {
   const CommandResult lost = cli.xtune({"diff", cli.path("two"), cli.path("one"), "--fail-if-slower", "50%"});
   CHECK(lost.exit_code == 5);
   CHECK(has(lost.stdout_text, "N=2 on"));
+  const std::string all = lossy_spec(cli, "", cases + "[objective]\nacross = \"worst\"\n");
+  CHECK(
+      has(cli.command({"env", "FAC=1", XTUNE_PROGRAM, "store", "export", all, "--store", cli.path("two")}).stderr_text,
+          "each problem has its own answer: [objective] across"));
   CHECK(cli.xtune({"diff", cli.path("one"), cli.path("two"), "--fail-if-slower", "50%"}).exit_code == 0);
 }
 
