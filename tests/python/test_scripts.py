@@ -88,10 +88,49 @@ class Kbench(unittest.TestCase):
 
     def test_rules_are_constraints_where_they_apply(self):
         head = HEAD + "rules:\n- $x <= stages\n- other > 5\nparams:\n"
-        spec = self.parsed(head + "  stages: [1, 2]\n  $x: [1, 2]\n")
-        self.assertEqual(spec["space"]["constraints"], ["x <= stages"])
-        (two,) = self.specs(head + "- {stages: [1, 2], $x: [1, 2]}\n- {stages: 3, $x: 4}\n- {stages: 7, $x: 4}\n")
-        self.assertEqual(self.rows(two), ["1,1", "2,1", "2,2", "7,4"])
+        spec, other = self.specs(head + "- {stages: [1, 2], $x: [1, 2]}\n- other: [4, 6]\n")
+        self.assertEqual(tomllib.loads(spec["spec"])["space"]["constraints"], ["x <= stages"])
+        self.assertEqual(tomllib.loads(other["spec"])["space"]["constraints"], ["other > 5"])
+        two = "- {stages: [1, 2], $x: [1, 2]}\n- {stages: 3, $x: 4}\n- {stages: 7, $x: 4}\n- other: 6\n"
+        self.assertEqual(self.rows(self.specs(head + two)[0]), ["1,1", "2,1", "2,2", "7,4"])
+
+    def test_a_rule_keeps_its_texts_and_whole_names_or_is_refused(self):
+        params = "params: {$bench-max: [8, 16], $bench-max-iters: [1, 300], a.b: [1, 2], W: ['a$b', c]}\n"
+        for rule, constraint in (
+            ("$bench-max-iters < 100", "bench_max_iters < 100"),
+            ("$bench-max-1 < 100 and $bench-max - $W", "bench_max-1 < 100 and bench_max - W"),
+            ("$bench-max*$a.b < 3e2", "bench_max*a_b < 3e2"),
+            ("W != 'a$b'", "W != 'a$b'"),
+            ('W != "$W\\"$bench-max" and $W', 'W != "$W\\"$bench-max" and W'),
+            ("1 > 2", "1 > 2"),
+        ):
+            spec = self.parsed(f"{HEAD}{params}rules:\n- {rule}\n")
+            self.assertEqual(spec["space"]["constraints"], [constraint])
+        for rule, why in (
+            ("TIEL < 10", "no parameter 'TIEL' (did you mean 'TILE'?)"),
+            ("TILE > 1 and K < 10", "is about K, too, which the group of TILE does not have: write the rest as a rule"),
+            ("1 < TILE < K", "is about K, too"),
+            ("TILE if TILE else K", "is about K, too"),
+            ("$TILE-iters < 3", "no parameter 'iters'"),
+            ("TILE in [2**i for i in range(K)]", "no failure"),  # kbench: what reads a missing name holds
+            ("TILE > 1 or K < 10", "no failure"),
+        ):
+            found = self.failure(f'{HEAD}params:\n- TILE: [1, 2]\n- K: 3\nrules: ["{rule}"]\n')
+            self.assertIn(why, found)
+        self.assertIn(
+            "no parameter 'T'", self.failure(HEAD + "params: {T: 1}\n", shapes=["params: {M: 1}\nrules: [T < M]"])
+        )
+
+    def test_rules_of_one_of_several_files_are_for_its_own_cases_and_shapes(self):
+        files = HEAD + "params: {M: 64, T: [8, 16]}\nrules: [T < 16]\n", HEAD + "params: {M: 128, T: [8, 16]}\n"
+        for some in (files, files[::-1]):
+            specs = [tomllib.loads(one["spec"]) for one in self.specs(*some, cases=["M"])]
+            rules = {case["M"]: spec["space"].get("constraints") for spec in specs for case in spec["cases"]}
+            self.assertEqual(rules, {64: ["T < 16"], 128: None})
+        about_shapes = HEAD + "params: {M: 64, T: [8, 16]}\nrules: [N < 100]\n", files[1]
+        specs = [tomllib.loads(one["spec"]) for one in self.specs(*about_shapes, shapes=["params: {N: [10, 1000]}"])]
+        cases = {str(spec["space"]["params"]["M"]): [case["N"] for case in spec["cases"]] for spec in specs}
+        self.assertEqual(cases, {"[64]": [10], "[128]": [10, 1000]})
 
     def test_configurations_of_groups_are_those_that_python_finds(self):
         rules = [

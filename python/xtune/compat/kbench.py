@@ -88,12 +88,13 @@ RELATIONS = {
 
 class Expression:
     """An expression of Python's, as far as specs have them too (docs/spec-format.md), or lists and loops of such.
-    names: those that it reads. Raises NotPython."""
+    names: those that it reads. where: its place in a file. Raises NotPython."""
 
-    def __init__(self, text):
-        self.text, self.names, self.left = text, set(), MAX_VALUES
+    def __init__(self, text, where=""):
+        self.text, self.where, self.names, self.left = text, where, set(), MAX_VALUES
         try:
-            self.value = self.compiled(ast.parse(text.strip(), mode="eval").body)
+            self.tree = ast.parse(text.strip(), mode="eval").body
+            self.value = self.compiled(self.tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise NotPython(getattr(error, "msg", None) or str(error) or "it is too long") from None
 
@@ -137,12 +138,35 @@ class Expression:
         if kind in (ast.List, ast.Tuple):
             return lambda known: [part(known) for part in parts]
         if kind in (ast.ListComp, ast.GeneratorExp):
-            return self.loop(self.compiled(node.elt), node.generators)
+            outer = set(self.names)
+            results = self.loop(self.compiled(node.elt), node.generators)
+            self.names -= {one.target.id for one in node.generators} - outer
+            return results
         raise NotPython(
             f"unknown function '{cut(function)}'"
             if kind is ast.Call
             else f"'{cut(ast.unparse(node))}' is not an expression of specs"
         )
+
+    def holds_without(self, missing, node=None):
+        """Whether a rule excludes nothing where these names are missing: for kbench, it then holds. Its value can only be
+        false if it is decided before one of them is read."""
+        node = node or self.tree
+        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            return any(self.holds_without(missing, one) for one in node.values)
+        return self.reads(missing, node)
+
+    def reads(self, names, node):
+        """Whether every evaluation reads one of the names."""
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return ast.unparse(node) in names
+        if isinstance(node, ast.IfExp):
+            return self.reads(names, node.test) or all(self.reads(names, one) for one in (node.body, node.orelse))
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            return self.reads(names, node.generators[0].iter)
+        parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+        always = {ast.BoolOp: 1, ast.Compare: 2}.get(type(node), len(parts))  # the others may be skipped
+        return any(self.reads(names, one) for one in parts[:always])
 
     def name(self, name):
         if name in ("true", "false"):
@@ -342,8 +366,11 @@ class Reader:
         self.groups = self.read_groups()
 
     def fail(self, node, why):
+        raise Refused(f"{self.place(node)}: {why}")
+
+    def place(self, node):
         mark = getattr(node, "start_mark", node)
-        raise Refused(f"{self.path}:{mark.line + 1}:{mark.column + 1}: {why}" if mark else f"{self.path}: {why}")
+        return f"{self.path}:{mark.line + 1}:{mark.column + 1}" if mark else self.path
 
     def parsed(self, text):
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -422,12 +449,20 @@ class Reader:
         return [self.rule(one, spelled) for one in node.value]
 
     def rule(self, node, spelled):
+        """Names as parameters have them; texts in quotes stay as they are. A minus is part of a name only behind a $."""
         text = self.word(node, "rules is a list of expressions, each a text")
-        for option, name in spelled.items():
-            text = text.replace("$" + option, name)
-        text = text.replace("$", "")
+        longest_first = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True))) or "(?!)"
+        quoted = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\""""
+        name = rf"(?<![\w.])(?P<dollar>\$)?(?:(?P<option>{longest_first})(?!\w)|[A-Za-z_][\w.]*)"
+
+        def renamed(match):
+            option = match["option"]
+            is_name = option and (match["dollar"] or "-" not in option)
+            return spelled[option] if is_name else match[0] if match[0][0] in "'\"" else match[0].removeprefix("$")
+
+        text = re.sub(f"{quoted}|{name}", renamed, text)
         try:
-            return Expression(text)
+            return Expression(text, self.place(node))
         except NotPython as error:
             self.fail(node, f"the rule '{cut(text, 200)}': {error}")
 
@@ -556,9 +591,10 @@ def configurations(values, rules):
     return extended(0)
 
 
-def families_of(groups, cases):
+def families_of(groups, cases, shapes):
     """The groups by their names. Of the names in cases, the values become cases; groups are then of one family only if
-    all other names have the same values, too."""
+    all other names have the same values and rules, too. shapes: names that become cases of every family; groups of a
+    family have the same rules about them."""
     known = list(dict.fromkeys(name for group in groups for name in group.parameters))
     for name in cases:
         if name not in known:
@@ -566,9 +602,15 @@ def families_of(groups, cases):
     families = {}
     for group in groups:
         key = group.names()
-        taken = {name: group.parameters.pop(name) for name in list(group.parameters) if name in cases}
+        rules = {rule.text: rule.names for rule in group.rules if rule.names <= {*group.parameters, *shapes}}
+        taken = {name: one for name, one in group.parameters.items() if name in cases}
+        group = Group({name: one for name, one in group.parameters.items() if name not in cases}, group.rules)
         if taken:
             key = key, repr(sorted((name, one.values) for name, one in group.parameters.items()))
+            shared = [rule for rule, names in rules.items() if not names <= taken.keys()]
+        else:
+            shared = [rule for rule, names in rules.items() if names & shapes]
+        key = key, frozenset(shared)
         family = families.setdefault(key, Family([], {}))
         if taken:
             add_cases(family, taken, group.rules)
@@ -613,11 +655,26 @@ def set_shapes(families, shapes):
         for name in shapes[0].parameters:
             if name in family.groups[0].parameters:
                 raise Refused(f"--shapes: '{name}' is a parameter of the benchmark's file, too")
-        texts = [{rule.text for rule in group.rules} for group in family.groups]
-        # The benchmark's rules that are only about shapes choose among these.
-        rules = [rule for rule in family.groups[0].rules if all(rule.text in own for own in texts)]
-        for shape in shapes:
-            add_cases(family, shape.parameters, shape.rules + rules)
+        for shape in shapes:  # the benchmark's rules that are only about shapes choose among these
+            add_cases(family, shape.parameters, shape.rules + family.groups[0].rules)
+
+
+def check_rules(readers, more):
+    """Refuses rules that would be ignored. A group without a rule's name satisfies it, as in kbench, unless the rest of
+    the rule may decide before. more: names of shapes."""
+    for reader in readers:
+        known = {name for group in reader.groups for name in group.parameters} | more
+        for rule in reader.groups[0].rules:
+            start = f"{rule.where}: the rule '{cut(rule.text, 200)}'"
+            for name in sorted(rule.names - known):
+                raise Refused(f"{start}: no parameter '{cut(name)}'{did_you_mean(name, known)}")
+            for group in reader.groups:
+                missing = rule.names - group.parameters.keys() - more
+                if missing and not rule.holds_without(missing):
+                    raise Refused(
+                        f"{start} is about {', '.join(sorted(missing))}, too, which the group of "
+                        f"{', '.join(group.parameters)} does not have: write the rest as a rule for that group"
+                    )
 
 
 # Specs.
@@ -659,9 +716,8 @@ class Writer:
     @staticmethod
     def applies(rule, parameters, cases=()):
         """A rule about cases has chosen them already."""
-        return any(name in parameters for name in rule.names) and all(
-            name in parameters or name in cases for name in rule.names
-        )
+        about_parameters = not rule.names or any(name in parameters for name in rule.names)
+        return about_parameters and all(name in parameters or name in cases for name in rule.names)
 
     def listed(self, family, parameters):
         """The product of each group in turn, without repetitions and configurations that a rule excludes."""
@@ -762,9 +818,14 @@ def answer(request, _):
     if request["shapes"] and request["cases"]:
         raise Refused("--shapes and --cases exclude each other: both make [[cases]]")
     try:
-        families = families_of(groups, [name[name.startswith("$") :] for name in request["cases"]])
-        if request["shapes"]:
-            set_shapes(families, [group for shape in request["shapes"] for group in Reader(shape).groups])
+        shape_readers = [Reader(shape) for shape in request["shapes"]]
+        shapes = [group for reader in shape_readers for group in reader.groups]
+        shape_names = {name for shape in shapes for name in shape.parameters}
+        families = families_of(groups, [name[name.startswith("$") :] for name in request["cases"]], shape_names)
+        check_rules(readers, shape_names)
+        check_rules(shape_readers, set())
+        if shapes:
+            set_shapes(families, shapes)
         for family in families:
             tidy_cases(family)
         writer = Writer(path, name, file, request)
