@@ -259,6 +259,50 @@ std::size_t number_length(std::string_view text, std::size_t at, bool grouped) {
   return 0;
 }
 
+RE2::Options of_bytes() {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);
+  return options;
+}
+
+/// The word behind a number: "us" in "5 (us)". glued: it follows at once.
+std::string word_behind(std::string_view after, bool* glued = nullptr) {
+  // Blanks may be those that are not broken, or narrow; the micro sign has several encodings.
+  static const RE2 form(R"(^((?:[(\[ \t]|\xC2\xA0|\xE2\x80[\x89\xAF])*)((?:\w|\xC2?\xB5|\xCE\xBC)+))", of_bytes());
+  std::string gap, word;
+  const bool found = RE2::PartialMatch(re2::StringPiece(after.data(), after.size()), form, &gap, &word);
+  if (glued) *glued = found && gap.empty();
+  return word;
+}
+
+/// What a match takes only a part of, in forms that a number does not have for a computer: groups of digits behind
+/// other marks, the sign U+2212, a decimal comma, minutes and seconds. Empty: none. The 1.5 of "0m1.5s" is all of it.
+std::string cut_form(const std::string& line, std::size_t begin, std::size_t end) {
+  static const RE2 groups(
+      R"((\d{1,3}(?:(?:_|\xE2\x80[\x99\xAF\x89]|\xC2\xA0)\d{3})+(?:[.,]\d+)?|\xE2\x88\x92[.\d]+)(?:\D|$))", of_bytes());
+  static const RE2 comma(R"((?:^|[^\d.,])(\d+,\d+)(?:[^\d.,]|[.,]\D|[.,]?$))", of_bytes());
+  static const RE2 clock(R"(\b(\d+:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?)(?:\D|$))", of_bytes());
+  static const RE2 minutes(R"(\b((?:\d+ ?(?:d|h|min|m) ?)+\d+(?:[.,]\d+)?) ?(?:s|sec|min|m)\b)", of_bytes());
+  for (const RE2* form : {&groups, &comma, &clock, &minutes}) {
+    re2::StringPiece rest(line), found;
+    while (RE2::FindAndConsume(&rest, *form, &found)) {
+      const auto from = static_cast<std::size_t>(found.data() - line.data()), to = from + found.size();
+      if (from < end && end < to) return std::string(found);
+      if (from >= begin || begin >= to || end < to) continue;
+      const std::string_view before = std::string_view(line).substr(from, begin - from);
+      bool is_whole = false;
+      if (form == &comma) is_whole = before.size() > 4;  // a list: "size 4096,5 ms"
+      if (form == &clock || form == &minutes) is_whole = before.find_first_of("123456789") == std::string_view::npos;
+      if (form == &clock) {
+        const double unit = device::milliseconds_in(word_behind(std::string_view(line).substr(to)));
+        is_whole = is_whole || (unit > 0 && unit <= 1);  // "step 7:15 ms"
+      }
+      if (!is_whole) return std::string(found);
+    }
+  }
+  return {};
+}
+
 /// The number of the line of which the match takes only a part, "9.5e-3" for the 3 in "9.5e-3 ms"; empty: none.
 std::string cut_number(const base::LineMatch& match) {
   const std::string line = match.before + match.text + match.after;
@@ -279,22 +323,54 @@ std::string cut_number(const base::LineMatch& match) {
     if ((from < begin && begin < to) || (from < end && end < to)) return line.substr(from, length);
     at += std::max<std::size_t>(length, 1);
   }
-  return {};
+  return cut_form(line, begin, end);
 }
 
-/// Throws if the line continues with another unit of time than the one in use.
+/// Whether two units differ only in their prefix: MB/s and GB/s.
+bool is_scaled(std::string_view unit, std::string_view other) {
+  const auto without_prefix = [](std::string_view text) {
+    text.remove_prefix(!text.empty() && std::string_view("numkKMGTP").find(text.front()) != std::string_view::npos);
+    text.remove_prefix(text.starts_with('i'));
+    return text;
+  };
+  return unit != other && without_prefix(unit) == without_prefix(other);
+}
+
+/// Whether the expression finds the same in a line that ends with it: what follows is not asked for.
+bool asks_nothing_behind(const std::string& expression, const base::LineMatch& match) {
+  const std::optional<base::LineMatch> found = base::last_match(expression, match.before + match.text);
+  return found && found->before == match.before && found->text == match.text;
+}
+
+/// Throws if the line continues with another unit than the one in use, or with a word that could be one.
 void check_unit_behind(const device::ProgramValue& value, const base::LineMatch& match) {
-  std::string_view rest = trimmed(match.after);
-  rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of("([ \t")));
-  const std::string_view unit = rest.substr(0, rest.find_first_of(" \t,;:()[]/"));
-  const double there = device::milliseconds_in(unit);
+  if (match.text.empty() || (!is_digit(match.text.back()) && match.text.back() != '.')) return;
+  bool glued = false;
+  const std::string word = word_behind(match.after, &glued);
+  const std::string shown = base::printable(match.text, 80);
+  if (!value.name.empty()) {
+    const std::string_view rest =
+        std::string_view(match.after).substr(std::min(match.after.find_first_not_of(" \t"), match.after.size()));
+    const std::string_view unit = rest.substr(0, rest.find_first_of(" \t,;"));
+    if ((value.unit.empty() || !unit.starts_with(value.unit)) &&
+        (is_scaled(unit, value.unit) || (glued && asks_nothing_behind(value.where, match))))
+      throw NoNumber(fmt::format("'{}' is followed by '{}', and it would be read as {}", shown,
+                                 base::printable(unit, 80),
+                                 value.unit.empty() ? "a number without a unit" : value.unit));
+    return;
+  }
+  static const RE2 is_like_a_unit("[dhmkKMGT]|[kKMGTdcpfm]{1,2}(?:s|secs?|seconds?)|weeks?|cycles?|ticks?|clocks?");
+  const double there = device::milliseconds_in(word);
   const std::string_view counts = value.unit.empty() ? std::string_view("ms") : std::string_view(value.unit);
-  const bool has_unit = !match.text.empty() && !is_digit(match.text.back()) && match.text.back() != '.';
-  if (there == 0 || has_unit || there == device::milliseconds_in(counts)) return;
+  if (there == 0 && (glued || RE2::FullMatch(word, is_like_a_unit)) && asks_nothing_behind(value.where, match))
+    throw NoNumber(
+        fmt::format("'{}' is followed by '{}', which is not a known unit of time (s, ms, us, ns, minutes, hours)",
+                    shown, base::printable(word, 80)));
+  if (there == 0 || there == device::milliseconds_in(counts)) return;
   throw NoNumber(
       fmt::format("'{}' is followed by the unit '{}', and it would be read as {}: let the group of '{}' take "
                   "the unit in, or give unit = \"{}\"",
-                  base::printable(match.text, 80), unit, counts, value.where, unit));
+                  shown, word, counts, value.where, word));
 }
 
 double from_regex(const device::ProgramValue& value, const std::string& text) {
@@ -303,7 +379,7 @@ double from_regex(const device::ProgramValue& value, const std::string& text) {
   if (const std::string number = cut_number(*last); !number.empty())
     throw NoNumber(fmt::format("the regular expression '{}' takes '{}' of a longer number: '{}'", value.where,
                                base::printable(last->text, 80), base::printable(number, 80)));
-  if (value.name.empty()) check_unit_behind(value, *last);
+  check_unit_behind(value, *last);
   return number_of(value, last->text);
 }
 

@@ -43,14 +43,18 @@ std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, 
 
 double milliseconds_in(std::string_view unit) noexcept {
   constexpr std::pair<double, std::array<std::string_view, 9>> units[] = {
-      {3.6e6, {"hour", "hours"}},
-      {6e4, {"minute", "minutes"}},
-      {1e3, {"s", "sec", "secs", "second", "seconds", "S"}},
+      {8.64e7, {"day", "days"}},
+      {3.6e6, {"hour", "hours", "h", "hr", "hrs"}},
+      {6e4, {"minute", "minutes", "min", "mins"}},
+      {1e3, {"s", "sec", "secs", "second", "seconds"}},
       {1, {"ms", "msec", "msecs", "millisecond", "milliseconds"}},
-      {1e-3, {"us", "usec", "usecs", "microsecond", "microseconds", "\xC2\xB5s", "\xCE\xBCs"}},
-      {1e-6, {"ns", "nsec", "nsecs", "nanosecond", "nanoseconds"}}};
+      {1e-3, {"us", "usec", "usecs", "microsecond", "microseconds", "\xC2\xB5s", "\xCE\xBCs", "\xB5s"}},
+      {1e-6, {"ns", "nsec", "nsecs", "nanosecond", "nanoseconds"}},
+      {1e-9, {"ps", "psec", "psecs", "picosecond", "picoseconds"}}};
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   for (const auto& [ms, names] : units)
-    if (!unit.empty() && std::find(names.begin(), names.end(), unit) != names.end()) return ms;
+    for (const std::string_view name : names)
+      if (!unit.empty() && std::ranges::equal(unit, name, {}, lower)) return ms;
   return 0;
 }
 

@@ -51,7 +51,7 @@ std::string to_call_text(std::string_view plain);
 std::string from_call_text(std::string_view text, const ProgramPlaces& places);
 std::vector<std::string> from_call_texts(const std::vector<std::string>& texts, const ProgramPlaces& places);
 
-/// Milliseconds in a unit of time: 1e-3 for "us"; 0 for an unknown unit.
+/// Milliseconds in a unit of time, in any case: 1e-3 for "us"; 0 for an unknown unit.
 double milliseconds_in(std::string_view unit) noexcept;
 
 /// The version of the protocol, which the first request names and its answer confirms.

@@ -171,6 +171,51 @@ TEST_CASE("a match that takes only a part of a number is refused, wherever the r
   CHECK(read_number(time_at(Form::regex, "(\\S+) ms"), "took 9.5e-3 ms\n") == doctest::Approx(9.5e-3));
 }
 
+TEST_CASE("a time that is not one number with a known unit is refused, and never read in part") {
+  const auto refused = [](const std::string& line, const std::string& where, const std::string& why) {
+    CAPTURE(line);
+    CHECK(has(complaint(time_at(Form::regex, where), "warm-up\n" + line + "\n"), why));
+  };
+  const std::string narrow = "\xE2\x80\xAF", minus = "\xE2\x88\x92", fixed = "\xC2\xA0";
+  // Each with the pattern that stops at the first character of no number, and with one that begins behind the last.
+  for (const std::string& number :
+       {std::string("1_234.5"), "1" + narrow + "234.5", "1" + fixed + "234", std::string("1,9"), std::string("1:05.30"),
+        std::string("1:02:03"), std::string("1m5.300"), std::string("1h 02m 5"), std::string("1 min 5")}) {
+    refused("took " + number + "s", "took ([0-9.]+)", "of a longer number: '" + std::string(base::printable(number)));
+    refused("took " + number + " s", "([0-9.]+) ?s", "of a longer number: '" + std::string(base::printable(number)));
+  }
+  refused("took " + minus + "5 ms", "([0-9.]+) ms", "takes '5' of a longer number: '" + minus + "5'");
+  for (const char* unit : {"min", "h", "hrs", "days", "Seconds", "SEC", "ps", "\xB5s", "s."})
+    refused("took 2 " + std::string(unit), "took ([0-9.]+)", "'2' is followed by the unit '");
+  refused("took 2" + fixed + "us", "took ([0-9.]+)", "'2' is followed by the unit 'us'");
+  for (const char* unit : {"k", " m", " kms", "x", "k ms", " cycles", "eggs"})
+    refused("took 2" + std::string(unit), "took ([0-9.]+)", "which is not a known unit of time (s, ms");
+  refused("took 2.5k", "took (.*)", "is not a time");
+  const auto read = [](const std::string& line, const std::string& where, const std::string& unit = "") {
+    CAPTURE(line);
+    return read_number(time_at(Form::regex, where, unit), line + "\n");
+  };
+  CHECK(read("real\t0m1.100s", "real\\s+0m([0-9.]+)", "s") == 1100);
+  CHECK(read("real\t0m1.100s", "real\\s+0m([0-9.]+s)") == 1100);
+  CHECK(read("took 00:00:05.5 s", ":([0-9.]+) s", "s") == 5500);
+  CHECK(read("[12:30:05] step 7:15.5 ms", "([0-9.]+) ms") == 15.5);
+  CHECK(read("took 2 min", "took (.*)") == 120000);
+  CHECK(read("took 5, then 7", "took ([0-9]+)") == 5);
+  CHECK(read("took 5 MS", "took ([0-9]+)") == 5);
+  CHECK(read("5 per run", "([0-9]+)") == 5);
+}
+
+TEST_CASE("a metric with another prefix behind it is refused") {
+  const auto read = [](const std::string& line, const std::string& unit = "") {
+    return complaint(metric(Form::regex, "rate: ([0-9.]+)", unit), line + "\n");
+  };
+  CHECK(has(read("rate: 12 MB/s", "GB/s"), "'12' is followed by 'MB/s', and it would be read as GB/s"));
+  CHECK(has(read("rate: 12k"), "'12' is followed by 'k', and it would be read as a number without a unit"));
+  for (const char* line : {"rate: 12 GB/s", "rate: 12GB/s", "rate: 12", "rate: 12, then", "rate: 12 (GB/s)"})
+    CHECK(read(line, "GB/s") == "found " + std::to_string(12.0));
+  CHECK(read_number(metric(Form::regex, "speedup: ([0-9.]+)x"), "speedup: 1.5x\n") == 1.5);
+}
+
 TEST_CASE("a line of megabytes is searched as a whole") {
   const std::string text = "time 3 " + std::string(4'000'000, 'x') + "\n";
   CHECK(read_number(time_at(Form::regex, "time ([0-9]+)"), text) == 3);
