@@ -218,6 +218,8 @@ double from_csv(const device::ProgramValue& value, const std::string& text_or_ma
     if (column) {
       if (fields.size() == columns) cells.push_back(fields[*column]);
     } else if (const auto found = std::find(fields.begin(), fields.end(), value.where); found != fields.end()) {
+      if (std::find(found + 1, fields.end(), value.where) != fields.end())
+        throw NoNumber(fmt::format("the table has several columns '{}'", value.where));
       column = static_cast<std::size_t>(found - fields.begin());
       columns = fields.size();
     }

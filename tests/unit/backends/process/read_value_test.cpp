@@ -73,6 +73,7 @@ TEST_CASE("a CSV column counts by its name, the last row unless another is asked
   CHECK(read_number(time_at(Form::csv, "iters"), text) == 20);
   CHECK(has(complaint(time_at(Form::csv, "met (ms)", "", 2), text), "has 2 values, and row 2 is wanted"));
   CHECK(has(complaint(time_at(Form::csv, "net (ms)"), "name,met (ms)\na,1\n"), "did you mean 'met (ms)'"));
+  CHECK(has(complaint(time_at(Form::csv, "t"), "t,n,t\n4,1,5\n"), "the table has several columns 't'"));
   CHECK(read_number(time_at(Form::csv, "time"), "time\r\n4\r\n") == 4);
   CHECK(read_number(time_at(Form::csv, "time"), "\xEF\xBB\xBFtime,n\n4,1\n") == 4);
 }
