@@ -63,9 +63,12 @@ XTUNE_DEVICE XTUNE_SHORT_FLOAT2 __hsub2(XTUNE_SHORT_FLOAT2 a, XTUNE_SHORT_FLOAT2
 XTUNE_DEVICE XTUNE_SHORT_FLOAT2 __hmul2(XTUNE_SHORT_FLOAT2 a, XTUNE_SHORT_FLOAT2 b) { return a * b; }
 XTUNE_DEVICE XTUNE_SHORT_FLOAT2 __h2div(XTUNE_SHORT_FLOAT2 a, XTUNE_SHORT_FLOAT2 b) { return a / b; }
 
+XTUNE_DEVICE bool __hisnan(XTUNE_SHORT_FLOAT x) { return xtune_widen(x) != xtune_widen(x); }
+// CUDA's names say what becomes of NaN: __hne is false, and __hneu is true, as != is.
 #define XTUNE_COMPARISON(op, name)                                                                                     \
   XTUNE_DEVICE bool operator op(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) { return xtune_widen(a) op xtune_widen(b); } \
-  XTUNE_DEVICE bool name(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) { return a op b; }
+  XTUNE_DEVICE bool name(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) { return !__hisnan(a) && !__hisnan(b) && a op b; }  \
+  XTUNE_DEVICE bool name##u(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) { return __hisnan(a) || __hisnan(b) || a op b; }
 XTUNE_COMPARISON(==, __heq)
 XTUNE_COMPARISON(!=, __hne)
 XTUNE_COMPARISON(<, __hlt)
@@ -87,15 +90,16 @@ XTUNE_DEVICE XTUNE_SHORT_FLOAT2 __hneg2(XTUNE_SHORT_FLOAT2 x) { return -x; }
 XTUNE_DEVICE XTUNE_SHORT_FLOAT __habs(XTUNE_SHORT_FLOAT x) {
   return xtune_bits<XTUNE_SHORT_FLOAT>(static_cast<unsigned short>(x.bits & 0x7fffu));
 }
-XTUNE_DEVICE bool __hisnan(XTUNE_SHORT_FLOAT x) { return xtune_widen(x) != xtune_widen(x); }
 XTUNE_DEVICE int __hisinf(XTUNE_SHORT_FLOAT x) {
   return xtune_widen(x) == INFINITY ? 1 : xtune_widen(x) == -INFINITY ? -1 : 0;
 }
+/// For CUDA -0 is less than +0, and a NaN gives way to a number.
 XTUNE_DEVICE XTUNE_SHORT_FLOAT __hmin(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) {
-  return XTUNE_SHORT_FLOAT(fminf(xtune_widen(a), xtune_widen(b)));
+  if (__hisnan(a) && __hisnan(b)) return xtune_bits<XTUNE_SHORT_FLOAT>(static_cast<unsigned short>(0x7fff));
+  return __hisnan(b) || a < b || (a == b && a.bits > b.bits) ? a : b;
 }
 XTUNE_DEVICE XTUNE_SHORT_FLOAT __hmax(XTUNE_SHORT_FLOAT a, XTUNE_SHORT_FLOAT b) {
-  return XTUNE_SHORT_FLOAT(fmaxf(xtune_widen(a), xtune_widen(b)));
+  return __hisnan(a) || __hisnan(b) ? __hmin(a, b) : -__hmin(-a, -b);
 }
 XTUNE_DEVICE XTUNE_SHORT_FLOAT2 __hmin2(XTUNE_SHORT_FLOAT2 a, XTUNE_SHORT_FLOAT2 b) {
   return {__hmin(a.x, b.x), __hmin(a.y, b.y)};

@@ -210,6 +210,9 @@ extern "C" __global__ void k(int* out) {
   pair = __hfma2(pair, pair, pair);
   bool right = __bfloat162float(__hmul(a, a)) == 2.25f && __bfloat162float(__float2bfloat16(1.001953125f)) == 1.0f;
   right = right && __low2float(pair) == 2.0f && __high2float(pair) == 6.0f && __hlt(a, __float2bfloat16(2.0f));
+  const __nv_bfloat16 nan = __ushort_as_bfloat16(0x7fc0), zero = __float2bfloat16(0.0f), less = __float2bfloat16(-0.0f);
+  right = right && !__hne(a, nan) && __hneu(a, nan) && a != nan && __bfloat162float(__hmin(a, nan)) == 1.5f;
+  right = right && __bfloat16_as_ushort(__hmax(less, zero)) == 0 && __bfloat16_as_ushort(__hmin(zero, less)) == 0x8000;
   const __half one = __float2half(1.0f), more = __float2half(1.5f);
   right = right && __half2float(__hadd(one, __float2half(0.5f))) == 1.5f;
   right = right && __half2float(__hmax(one, more)) == 1.5f && __half2float(__hmin(one, more)) == 1.0f;

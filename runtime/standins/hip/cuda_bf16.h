@@ -68,18 +68,16 @@ __device__ inline __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bf
 __device__ inline __nv_bfloat162 __hfma2(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat162 c) {
   return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
 }
-__device__ inline __nv_bfloat16 __hmax(__nv_bfloat16 a, __nv_bfloat16 b) {
-  return fmaxf(static_cast<float>(a), static_cast<float>(b));
-}
-__device__ inline __nv_bfloat16 __hmin(__nv_bfloat16 a, __nv_bfloat16 b) {
-  return fminf(static_cast<float>(a), static_cast<float>(b));
-}
-
+__device__ inline bool __hisnan(__nv_bfloat16 x) { return (x.bits & 0x7fffu) > 0x7f80u; }
+// CUDA's names say what becomes of NaN: __hne is false, and __hneu is true, as != is.
 #define XTUNE_BF16_COMPARISON(op, name)                                  \
   __device__ inline bool operator op(__nv_bfloat16 a, __nv_bfloat16 b) { \
     return static_cast<float>(a) op static_cast<float>(b);               \
   }                                                                      \
-  __device__ inline bool __h##name(__nv_bfloat16 a, __nv_bfloat16 b) { return a op b; }
+  __device__ inline bool __h##name(__nv_bfloat16 a, __nv_bfloat16 b) {   \
+    return !__hisnan(a) && !__hisnan(b) && a op b;                       \
+  }                                                                      \
+  __device__ inline bool __h##name##u(__nv_bfloat16 a, __nv_bfloat16 b) { return __hisnan(a) || __hisnan(b) || a op b; }
 XTUNE_BF16_COMPARISON(==, eq)
 XTUNE_BF16_COMPARISON(!=, ne)
 XTUNE_BF16_COMPARISON(<, lt)
@@ -87,6 +85,15 @@ XTUNE_BF16_COMPARISON(<=, le)
 XTUNE_BF16_COMPARISON(>, gt)
 XTUNE_BF16_COMPARISON(>=, ge)
 #undef XTUNE_BF16_COMPARISON
+
+/// For CUDA -0 is less than +0, and a NaN gives way to a number.
+__device__ inline __nv_bfloat16 __hmin(__nv_bfloat16 a, __nv_bfloat16 b) {
+  if (__hisnan(a) && __hisnan(b)) return __ushort_as_bfloat16(0x7fff);
+  return __hisnan(b) || a < b || (a == b && a.bits > b.bits) ? a : b;
+}
+__device__ inline __nv_bfloat16 __hmax(__nv_bfloat16 a, __nv_bfloat16 b) {
+  return __hisnan(a) || __hisnan(b) ? __hmin(a, b) : -__hmin(-a, -b);
+}
 
 __device__ inline __nv_bfloat16 atomicAdd(__nv_bfloat16* place, __nv_bfloat16 value) {
   return xtune_hip::add_short(place, value);

@@ -1,4 +1,5 @@
-// cuda_fp8.h and hip/hip_fp8.h as kernels on the host see them: every code, rounding from every type, saturation.
+// cuda_fp8.h and hip/hip_fp8.h as kernels on the host see them: every code, rounding from every type, saturation. And
+// what CUDA's functions of 16-bit floats return for NaN and zeros.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -158,4 +159,39 @@ TEST_CASE("a kernel's fp8 parameter takes only arrays of its format") {
   CHECK_THROWS_AS(
       program->check_types(Types{{"a", DType::f8e4m3, true}, {"b", DType::u8, true}, {"c", DType::bf16, true}}),
       build::CandidateFailure);
+}
+
+TEST_CASE("comparisons, minima and maxima of 16-bit floats treat NaN and zeros as CUDA's do") {
+  const HostDevice host;
+  std::string source = "#include <cuda_bf16.h>\n#include <cuda_fp16.h>\n", calls;
+  for (const std::string relation : {"eq", "ne", "lt", "le", "gt", "ge"})
+    calls += "*out++ = __h" + relation + "(a, b); *out++ = __h" + relation + "u(a, b);";
+  for (const std::string extreme : {"min", "max"})
+    calls += "*out++ = bits(__h" + extreme + "(a, b)); *out++ = bits(__h" + extreme + "2(T2(a, b), T2(b, a)).y);";
+  source +=
+      "__device__ int bits(__half x) { return __half_as_ushort(x); }\n"
+      "__device__ int bits(__nv_bfloat16 x) { return __bfloat16_as_ushort(x); }\n"
+      "template <class T, class T2> __device__ int* pair(int* out, T a, T b) { *out++ = a != b; " +
+      calls +
+      " return out; }\n"
+      "template <class T, class T2> __device__ int* all(int* out, T nan, T other) {\n"
+      "  out = pair<T, T2>(out, nan, T(1.0f)), out = pair<T, T2>(out, T(1.0f), nan);\n"
+      "  out = pair<T, T2>(out, nan, other), out = pair<T, T2>(out, T(-0.0f), T(0.0f));\n"
+      "  return pair<T, T2>(out, T(0.0f), T(-0.0f));\n}\n"
+      "extern \"C\" __global__ void k(int* out) {\n"
+      "  out = all<__half, __half2>(out, __ushort_as_half(0x7e00), __ushort_as_half(0xfe01));\n"
+      "  all<__nv_bfloat16, __nv_bfloat162>(out, __ushort_as_bfloat16(0x7fc0), __ushort_as_bfloat16(0xffc1));\n}";
+  const auto out = fakes::upload(*host.device, std::vector<int>(170));
+  host.run(source, {out.get()});
+  std::vector<int> expected;
+  for (const int one : {0x3c00, 0x3f80}) {
+    const auto add = [&](std::initializer_list<int> relations, int smaller, int larger) {
+      expected.insert(expected.end(), relations);
+      expected.insert(expected.end(), {smaller, smaller, larger, larger});
+    };
+    // !=, then each relation, ordered and unordered.
+    for (const int of_nan : {one, one, 0x7fff}) add({1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, of_nan, of_nan);
+    for (int i = 0; i < 2; ++i) add({0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}, 0x8000, 0);
+  }
+  CHECK(fakes::download<int>(*out) == expected);
 }
