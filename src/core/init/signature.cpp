@@ -289,6 +289,55 @@ class SignatureCheck {
     }
   }
 
+  /// The numbers of a struct and of those in it, as a compiler places them.
+  struct Layout {
+    std::vector<spec::FieldSpec> fields{};
+    std::vector<std::string> names{};
+    std::size_t bytes = 0, alignment = 1;
+  };
+
+  /// nullopt: not known for sure. in_struct: a vector of 32 bytes has another alignment with each compiler.
+  static std::optional<Layout> layout_of(const TypeNames& types, const std::vector<StructField>& declared,
+                                         bool in_struct, int depth = 0) {
+    constexpr std::size_t max_fields = 4096;
+    constexpr int max_depth = 16;
+    const auto aligned = [](std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; };
+    Layout all;
+    for (const StructField& field : declared) {
+      Layout one;
+      const auto element = field.pointers > 0 ? ElementType{DType::u64} : types.element_type(field.type);
+      const std::vector<StructField>* const nested = element ? nullptr : types.fields_of(field.type);
+      if (element && in_struct && element->lanes * size_of(element->type) > 16) return std::nullopt;
+      if (element) {
+        std::vector<spec::FieldSpec> behind_byte(2);  // the second is where its alignment puts it
+        behind_byte[0].dtype = DType::u8;
+        behind_byte[1].dtype = element->type;
+        behind_byte[1].lanes = static_cast<std::uint32_t>(element->lanes);
+        behind_byte[1].count = field.count;
+        spec::place_fields(behind_byte);
+        one = {{behind_byte[1]}, {field.name}, behind_byte[1].bytes(), behind_byte[1].at_byte};
+        one.fields[0].at_byte = 0;
+      } else {
+        const auto inner = nested && depth < max_depth ? layout_of(types, *nested, true, depth + 1) : std::nullopt;
+        if (!inner || field.count * inner->fields.size() > max_fields) return std::nullopt;
+        one = *inner;
+      }
+      all.alignment = std::max(all.alignment, one.alignment);
+      for (std::uint64_t i = 0; i < (element ? 1 : field.count); ++i) {
+        all.bytes = aligned(all.bytes, one.alignment);
+        for (spec::FieldSpec each : one.fields) {
+          each.at_byte += all.bytes;
+          all.fields.push_back(std::move(each));
+        }
+        all.names.insert(all.names.end(), one.names.begin(), one.names.end());
+        all.bytes += one.bytes;
+      }
+      if (all.fields.size() > max_fields) return std::nullopt;
+    }
+    all.bytes = aligned(all.bytes, all.alignment);
+    return all;
+  }
+
   /// A vector or struct, as far as the source shows its layout.
   void check_value(const FoundKernel& kernel, std::size_t number, const TypeNames& types,
                    const spec::ArgSpec& given) const {
@@ -296,25 +345,22 @@ class SignatureCheck {
     const auto type = types.element_type(declared.type);
     const std::vector<StructField>* const known = type ? nullptr : types.fields_of(declared.type);
     if (!known && !(type && (type->lanes > 1 || given.kind == spec::ArgKind::structure))) return;
-    std::vector<spec::FieldSpec> fields;
-    std::vector<std::string> names;
-    for (const StructField& field : known ? *known : std::vector<StructField>{{"", declared.type, 0, 1}}) {
-      const auto element = field.pointers > 0 ? ElementType{DType::u64} : types.element_type(field.type);
-      // A vector of 32 bytes has another alignment with each compiler.
-      if (!element || (known && element->lanes * size_of(element->type) > 16)) return;
-      spec::FieldSpec& placed = fields.emplace_back();
-      placed.dtype = element->type;
-      placed.lanes = static_cast<std::uint32_t>(element->lanes);
-      placed.count = field.count;
-      names.push_back(field.name);
-    }
-    const std::size_t bytes = spec::place_fields(fields);
+    const std::optional<Layout> layout =
+        layout_of(types, known ? *known : std::vector<StructField>{{"", declared.type, 0, 1}}, known != nullptr);
+    if (!layout) return;
+    const auto& [fields, names, bytes, alignment] = *layout;
+    const bool same_size = given.kind == spec::ArgKind::structure && given.value_bytes == bytes;
     std::string differs;
-    for (std::size_t i = 0; known && i < std::min(fields.size(), given.fields.size()) && differs.empty(); ++i)
-      differs = difference(i, fields[i], names, given.fields[i]);
-    if (given.kind == spec::ArgKind::structure && given.value_bytes == bytes &&
-        (differs.empty() || given.fields.size() != fields.size()))
-      return;  // other fields may make the same struct
+    if (known && (!same_size || given.fields.size() == fields.size()))
+      for (std::size_t i = 0; i < std::min(fields.size(), given.fields.size()) && differs.empty(); ++i)
+        differs = difference(i, fields[i], names, given.fields[i]);
+    else if (known)  // other fields may make the same struct, and some may be padding
+      for (const spec::FieldSpec& own : given.fields) {
+        const auto i = static_cast<std::size_t>(std::ranges::find(names, own.name) - names.begin());
+        if (differs.empty() && std::ranges::count(names, own.name) == 1 && own.at_byte != fields[i].at_byte)
+          differs = difference(i, fields[i], names, own);
+      }
+    if (same_size && differs.empty()) return;
     throw spec::spec_error(
         spec_, given.at,
         fmt::format("argument {} of {} is {} ({}), a {} of {} bytes{}, and the spec's '{}' has {} bytes{}", number + 1,

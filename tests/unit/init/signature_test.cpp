@@ -110,6 +110,33 @@ TEST_CASE("values are compared with the structs and vectors of the source") {
             "space = { params = { REAL = [\"double\"] } }\n") == "");
 }
 
+TEST_CASE("the fields of structs in a struct are where the compiler puts them") {
+  const auto with = [&](const std::string& structs, std::initializer_list<std::pair<const char*, const char*>> fields) {
+    std::string listed;
+    for (const auto& [name, dtype] : fields)
+      listed +=
+          std::string(listed.empty() ? "" : ", ") + "{ name = \"" + name + "\", dtype = \"" + dtype + "\", value = 1 }";
+    return complaint(structs + "\n__global__ void axpb(float* y, P p) { y[0] = 1; }\n",
+                     y + ", { name = \"p\", fields = [" + listed + "] }");
+  };
+  const std::string aligned = "struct In { char a; short b; }; struct P { double z; char x; In in; };";
+  CHECK(has(with(aligned, {{"z", "f64"}, {"x", "i8"}, {"a", "i8"}, {"b", "i16"}}),
+            "Field 3, 'a', is at byte 10 and has 1; the spec's 'a' at 9, 1"));
+  CHECK(with(aligned, {{"z", "f64"}, {"x", "i8"}, {"pad", "u8"}, {"a", "i8"}, {"b", "i16"}}) == "");
+  CHECK(has(with(aligned, {{"z", "f64"}, {"x", "i8"}, {"a", "i8"}, {"pad", "u8"}, {"b", "i16"}}),
+            "Field 3, 'a', is at byte 10 and has 1; the spec's 'a' at 9, 1"));
+  const std::string tail = "typedef struct { int n; char c; } In; struct P { In in; char d; float* q; };";
+  CHECK(has(with(tail, {{"n", "i32"}, {"c", "i8"}, {"d", "i8"}, {"q", "u64"}}), "a struct of 24 bytes (n, c, d, q)"));
+  CHECK(with(tail, {{"n", "i32"}, {"c", "i8"}, {"p0", "u8"}, {"p1", "u8"}, {"p2", "u8"}, {"d", "i8"}, {"q", "u64"}}) ==
+        "");
+  CHECK(has(with("struct In { char a; short b; }; struct P { char x; In in[2]; int y; };",
+                 {{"x", "i8"}, {"a", "i8"}, {"b", "i16"}, {"a2", "i8"}, {"b2", "i16"}, {"y", "i32"}}),
+            "Field 2, 'a', is at byte 2 and has 1; the spec's 'a' at 1, 1"));
+  // What cannot be read for sure is left to the compiler.
+  CHECK(with("union In { char a; int b; }; struct P { char x; In in; };", {{"x", "i8"}, {"b", "i32"}}) == "");
+  CHECK(with("struct P; struct P { char x; P* next; };", {{"x", "i8"}, {"next", "u64"}}) == "");
+}
+
 TEST_CASE("a kernel that the source does not have is refused, and the nearest one is named") {
   CHECK(has(complaint(kernel, all, "", "axbp"), "the source has no kernel 'axbp' (did you mean 'axpb'?); it has axpb"));
   CHECK(has(complaint("#include \"own.h\"\n", all, "", "axp"), "it has axpb"));
