@@ -91,6 +91,21 @@ void encode_result(DType type, double value, std::byte* element) noexcept {
   spec::encode(type, largest > 0 && !std::isnan(value) ? std::clamp(value, -largest, largest) : value, element);
 }
 
+ResultEncoder::ResultEncoder(const BuiltinCall& call)
+    : type_(call.output->dtype), wraps_(!spec::is_floating(type_) && type_ != DType::boolean && size_of(type_) < 8) {
+  for (const auto& [role, array] : call.arrays) wraps_ = wraps_ && !spec::is_floating(array.layout->dtype);
+  for (const auto& [name, scalar] : call.scalars)
+    if (const auto* value = std::get_if<double>(&scalar)) wraps_ = wraps_ && *value == std::floor(*value);
+}
+
+void ResultEncoder::operator()(double value, std::byte* element) const {
+  if (!wraps_) return encode_result(type_, value, element);
+  if (!(std::abs(value) < 0x1p53))
+    fail(fmt::format("a result is {}, and only integers below 2^53 are exact: choose smaller inputs", value));
+  const auto whole = static_cast<std::int64_t>(value);
+  std::memcpy(element, &whole, size_of(type_));
+}
+
 static void check_transpose(const BuiltinCall& call) {
   const ArrayView& x = *find_array(call, "x");
   const ArgumentLayout& out = *call.output;
@@ -111,6 +126,7 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
   const std::size_t in_size = size_of(x.layout->dtype), out_size = size_of(out.dtype);
   const bool same = x.layout->dtype == out.dtype;
   std::vector<std::byte> result(out.bytes());
+  const ResultEncoder encode(call);
   constexpr std::uint64_t tile = 32;
   system::parallel_for(columns, tile, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t row0 = 0; row0 < rows; row0 += tile)
@@ -118,8 +134,7 @@ std::vector<std::byte> transpose(const BuiltinCall& call) {
         for (std::uint64_t row = row0; row < std::min(rows, row0 + tile); ++row) {
           const std::byte* from = x.data.data() + (row * columns + column) * in_size;
           std::byte* to = result.data() + (column * rows + row) * out_size;
-          same ? static_cast<void>(std::memcpy(to, from, in_size))
-               : encode_result(out.dtype, spec::decode(x.layout->dtype, from), to);
+          same ? static_cast<void>(std::memcpy(to, from, in_size)) : encode(spec::decode(x.layout->dtype, from), to);
         }
   });
   return result;

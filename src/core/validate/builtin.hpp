@@ -78,6 +78,17 @@ std::vector<double> widen_imaginary(const ArrayView& array);
 double usual_size(const ArrayView& array);
 /// Stores an element of a result: spec::encode, but 8-bit floats saturate, as the conversions of kernels do.
 void encode_result(DType type, double value, std::byte* element) noexcept;
+/// Stores elements of a call's result: encode_result, but what is made of integers only wraps, as in kernels. Throws as
+/// fail() if a double cannot hold what wraps.
+class ResultEncoder {
+ public:
+  explicit ResultEncoder(const BuiltinCall& call);
+  void operator()(double value, std::byte* element) const;
+
+ private:
+  DType type_;
+  bool wraps_;
+};
 
 /// Called with all required arrays, each as long as its layout requires.
 #define BUILTIN(name, ...)                              \

@@ -149,8 +149,8 @@ std::vector<std::byte> gemm(const BuiltinCall& call) {
   if (spec::is_complex(call.output->dtype)) return complex_gemm(call, sizes, alpha, beta);
   const Factors factors = factors_of(call, sizes, widen);
   std::vector<std::byte> result(call.output->bytes());
-  const DType out_type = call.output->dtype;
-  const std::size_t out_size = size_of(out_type);
+  const ResultEncoder encode(call);
+  const std::size_t out_size = size_of(call.output->dtype);
   system::parallel_for(sizes.m, rows_per_piece, [&](std::uint64_t begin, std::uint64_t end) {
     std::vector<double> sums((end - begin) * sizes.n);
     multiply_rows(sizes, factors.a.data(), factors.b.data(), begin, end, sums);
@@ -159,7 +159,7 @@ std::vector<std::byte> gemm(const BuiltinCall& call) {
       double value = alpha * sums[i];
       // With beta = 0 BLAS does not read c, whose NaNs then do not count.
       if (beta != 0) value += beta * spec::decode(c->layout->dtype, c->data.data() + index * size_of(c->layout->dtype));
-      encode_result(out_type, value, result.data() + index * out_size);
+      encode(value, result.data() + index * out_size);
     }
   });
   return result;

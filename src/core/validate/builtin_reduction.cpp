@@ -56,9 +56,8 @@ void store(Op op, DType type, const Accumulator<double>& result, std::byte* to) 
 void store(Op op, DType type, const Accumulator<Wide>& result, std::byte* to) {
   const Wide total = result.total;
   if (op == Op::mean) return encode_result(type, static_cast<double>(total) / static_cast<double>(result.count), to);
-  if (type == DType::u64 && total > std::numeric_limits<std::int64_t>::max()) {
-    const auto value = static_cast<std::uint64_t>(std::min<Wide>(total, std::numeric_limits<std::uint64_t>::max()));
-    std::memcpy(to, &value, sizeof value);
+  if (!spec::is_floating(type) && type != DType::boolean) {
+    std::memcpy(to, &total, size_of(type));  // integers wrap, as in kernels
   } else if (total == static_cast<std::int64_t>(total)) {
     spec::encode(type, static_cast<std::int64_t>(total), to);
   } else {

@@ -210,18 +210,17 @@ std::vector<std::byte> stencil(const BuiltinCall& call) {
   const std::vector<double> x = widen(*find_array(call, "x"));
   const ArrayView* kept = find_array(call, "y");
   std::vector<std::byte> result(call.output->bytes());
-  const DType type = call.output->dtype;
-  const std::size_t size = size_of(type);
+  const ResultEncoder encode(call);
+  const std::size_t size = size_of(call.output->dtype);
   system::parallel_for(x.size(), 1024, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       std::vector<std::uint64_t> place(shape.size());
       std::uint64_t rest = i;
       for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d]) place[d] = rest % shape[d];
       const bool keeps = weights.boundary == "keep" && near_edge(weights, shape, place);
-      encode_result(type,
-                    keeps ? spec::decode(kept->layout->dtype, kept->data.data() + i * size_of(kept->layout->dtype))
-                          : value_at(weights, shape, x, place),
-                    result.data() + i * size);
+      encode(keeps ? spec::decode(kept->layout->dtype, kept->data.data() + i * size_of(kept->layout->dtype))
+                   : value_at(weights, shape, x, place),
+             result.data() + i * size);
     }
   });
   return result;
@@ -240,13 +239,13 @@ std::vector<std::byte> conv2d(const BuiltinCall& call) {
   const ArrayView* bias = find_array(call, "bias");
   const std::vector<double> added = bias ? widen(*bias) : std::vector<double>(v.k);
   std::vector<std::byte> result(call.output->bytes());
+  const ResultEncoder encode(call);
   const std::size_t size = size_of(call.output->dtype);
   system::parallel_for(v.n * v.k * v.p, 1, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       const std::uint64_t n = i / v.p / v.k, k = i / v.p % v.k, p = i % v.p;
       for (std::uint64_t q = 0; q < v.q; ++q)
-        encode_result(call.output->dtype, element(v, x, w, n, k, p, q) + added[k],
-                      result.data() + v.result(n, k, p, q) * size);
+        encode(element(v, x, w, n, k, p, q) + added[k], result.data() + v.result(n, k, p, q) * size);
     }
   });
   return result;

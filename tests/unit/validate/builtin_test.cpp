@@ -56,6 +56,21 @@ TEST_CASE("gemm of small integers is exact in every dtype that holds the result"
   }
 }
 
+TEST_CASE("results of integers wrap, and those of floats saturate, as conversions in kernels do") {
+  Array a = make("A", DType::i32, {1, 2}), b = make("B", DType::i32, {2, 1});
+  const std::int32_t factors[2] = {100'000, 5};
+  for (Array* const each : {&a, &b}) std::memcpy(each->data.data(), factors, sizeof factors);
+  const std::map<std::string, const Array*> both{{"a", &a}, {"b", &b}};
+  CHECK(run("gemm", both, DType::i32, {1, 1}).at(0) == 1'410'065'433);  // 10^10 + 25 - 2 * 2^32
+  CHECK(run("gemm", both, DType::u8, {1, 1}).at(0) == 25);
+  CHECK(run("gemm", both, DType::i64, {1, 1}).at(0) == 1e10 + 25);
+  CHECK(run("gemm", both, DType::i8, {1, 1}, {{"alpha", 0.5}}).at(0) == 127);
+  CHECK(run("transpose", {{"x", &a}}, DType::u8, {2, 1}).at(0) == 100'000 % 256);
+  const std::int32_t large[2] = {2'000'000'000, 2'000'000'000};
+  for (Array* const each : {&a, &b}) std::memcpy(each->data.data(), large, sizeof large);
+  CHECK_THROWS_AS(run("gemm", both, DType::i32, {1, 1}), Error);
+}
+
 TEST_CASE("gemm takes 8-bit floats, whose products are exact") {
   const Array a = make("A", DType::f8e4m3, {9, 33}), b = make("B", DType::f8e5m2, {33, 5});
   const Array wide = run("gemm", {{"a", &a}, {"b", &b}}, DType::f32, {9, 5});
@@ -172,7 +187,7 @@ TEST_CASE("reductions over each axis equal the plain loop") {
   CHECK(run("reduction", {{"x", &x}}, DType::f64, {5, 1, 7}, {{"axis", std::int64_t{1}}}).data.size() == 35 * 8);
 }
 
-TEST_CASE("integer sums are exact, and clamp to the output's range") {
+TEST_CASE("integer sums are exact, and wrap as the output's type does") {
   Array x = make("x", DType::i64, {3});
   const std::int64_t values[3] = {(std::int64_t{1} << 53) + 1, 1,
                                   std::numeric_limits<std::int64_t>::max() - (std::int64_t{1} << 53) - 2};
@@ -180,7 +195,12 @@ TEST_CASE("integer sums are exact, and clamp to the output's range") {
   std::int64_t sum = 0;
   std::memcpy(&sum, run("reduction", {{"x", &x}}, DType::i64, {1}).data.data(), 8);
   CHECK(sum == std::numeric_limits<std::int64_t>::max());
-  CHECK(run("reduction", {{"x", &x}}, DType::i32, {1}).at(0) == 2147483647);
+  CHECK(run("reduction", {{"x", &x}}, DType::i32, {1}).at(0) == -1);
+  const std::int64_t beyond[3] = {std::numeric_limits<std::int64_t>::max(), 3, 200};
+  std::memcpy(x.data.data(), beyond, sizeof beyond);
+  std::memcpy(&sum, run("reduction", {{"x", &x}}, DType::i64, {1}).data.data(), 8);
+  CHECK(sum == std::numeric_limits<std::int64_t>::min() + 202);
+  CHECK(run("reduction", {{"x", &x}}, DType::u8, {1}).at(0) == 202);
   Array u = make("x", DType::u64, {2});
   const std::uint64_t large[2] = {~std::uint64_t{0} - 5, 4};
   std::memcpy(u.data.data(), large, sizeof large);
