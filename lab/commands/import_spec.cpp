@@ -1,6 +1,7 @@
 // xtune import kbench and vllm-moe: files of other tuners as specs, by a script.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -61,13 +62,22 @@ std::vector<fs::path> files_of(const std::vector<ImportedSpec>& specs, const fs:
   return files;
 }
 
-/// The number of configurations of the spec, whose list is in the directory. This also checks that the written spec is
-/// valid.
-std::uint64_t counted_configs(const ImportCommand& command, const ImportedSpec& each, const fs::path& folder) {
+/// The numbers of configurations of the spec's cases; its list is in the directory. This also checks that the written
+/// spec is valid.
+std::vector<std::uint64_t> counted_configs(const ImportCommand& command, const ImportedSpec& each,
+                                           const fs::path& folder) {
   try {
     if (!each.configs.empty()) system::write_file_atomically(list_of(each, folder), each.configs);
     const spec::Spec spec = spec::parse_spec(each.spec, each.stem + ".toml", folder);
-    return spec::make_space(spec, spec.cases.front(), {}).size();
+    std::vector<std::uint64_t> counts;
+    for (const Bindings& problem : spec.cases) try {
+        counts.push_back(spec::make_space(spec, problem, {}).size());
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::nothing_valid || spec.cases.size() == 1) throw;
+        counts.push_back(0);
+      }
+    if (std::ranges::max(counts) == 0) throw Error(ErrorKind::nothing_valid, "");
+    return counts;
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::io) throw;
     if (error.kind() == ErrorKind::nothing_valid)
@@ -78,7 +88,7 @@ std::uint64_t counted_configs(const ImportCommand& command, const ImportedSpec& 
 
 /// next: what to do with a SPEC.
 int write_specs(const ImportCommand& command, const std::vector<ImportedSpec>& specs, const char* next) {
-  std::vector<std::uint64_t> configs;
+  std::vector<std::vector<std::uint64_t>> configs;
   const system::TemporaryDirectory trial;
   for (const ImportedSpec& each : specs) configs.push_back(counted_configs(command, each, trial.path()));
   const fs::path folder = command.folder;
@@ -89,11 +99,14 @@ int write_specs(const ImportCommand& command, const std::vector<ImportedSpec>& s
     const fs::path path = folder / (each.stem + ".toml");
     if (!each.configs.empty()) system::write_output_file(list_of(each, folder), each.configs);
     system::write_output_file(path, each.spec);
-    list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", configs[i]}});
+    const auto [fewest, most] = std::ranges::minmax(configs[i]);
+    list.push_back({{"spec", path.string()}, {"kernel", each.kernel}, {"configs", most}});
     std::string words = next;
     words.replace(words.find("SPEC"), 4, path.string());
     if (command.format == "text")
-      print_out("{}: {} of {}; {}\n", path.string(), counted(configs[i], "configuration"), each.kernel, words);
+      print_out("{}: {}{} of {}{}; {}\n", path.string(), fewest < most ? fmt::format("{} to ", fewest) : "",
+                counted(most, "configuration"), each.kernel,
+                configs[i].size() > 1 ? fmt::format(" in each of {} cases", configs[i].size()) : "", words);
   }
   if (command.format == "json") print_json(list);
   return done;

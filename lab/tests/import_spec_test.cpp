@@ -56,6 +56,13 @@ TEST_CASE("several YAML files, --param and --cases make one spec that checks") {
   const json check = parsed(cli.xtune({"check", specs[0]["spec"], "--format", "json"}));
   CHECK(check["valid"] == true);
   CHECK(check["cases"] == 4);
+  const std::string rules =
+      cli.write("rules.yaml", head + "params: {stages: [2, 4], M: [1, 8]}\nrules: [stages < M + 3]\n");
+  CHECK(has(cli.xtune({"import", "kbench", rules, "--cases", "M", "-o", cli.path("rules")}).stdout_text,
+            "rules.toml: 1 to 2 configurations of mm in each of 2 cases; "));
+  const CommandResult none =
+      cli.xtune({"import", "kbench", rules, "--cases", "M", "--param", "M:[8,-2]", "-o", cli.path("no")});
+  CHECK(has(none.stdout_text, "0 to 2 configurations of mm in each of 2 cases"));
   const CommandResult unknown = cli.xtune({"import", "kbench", tuning, "--cases", "MM", "-o", cli.path("none")});
   CHECK(unknown.exit_code == 2);
   CHECK(unknown.stderr_text.find("--cases: no parameter 'MM' (did you mean 'M'?)") != std::string::npos);

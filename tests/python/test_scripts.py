@@ -121,6 +121,14 @@ class Kbench(unittest.TestCase):
             "no parameter 'T'", self.failure(HEAD + "params: {T: 1}\n", shapes=["params: {M: 1}\nrules: [T < M]"])
         )
 
+    def test_metrics_of_one_title_are_named_with_their_units(self):
+        text = "name: g\nfile: bench.py\nparams: {M: 1}\n"
+        metrics = self.parsed(text, metrics=["A (x)", "A (y/s)", "B (z)", "A (x)"])["process"]["metrics"]
+        self.assertEqual(
+            {name: one["csv"] for name, one in metrics.items()}, {"A__x": "A (x)", "A__y_s": "A (y/s)", "B": "B (z)"}
+        )
+        self.assertIn("'A.b' and 'A-b' would have the same name, A_b", self.failure(text, metrics=["A.b", "A-b"]))
+
     def test_rules_of_one_of_several_files_are_for_its_own_cases_and_shapes(self):
         files = HEAD + "params: {M: 64, T: [8, 16]}\nrules: [T < 16]\n", HEAD + "params: {M: 128, T: [8, 16]}\n"
         for some in (files, files[::-1]):

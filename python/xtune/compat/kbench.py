@@ -787,17 +787,27 @@ class Writer:
         if self.request["device"] != "host":
             text += f"device = {toml(self.request['device'])}\n"
         text += 'timeout_s = 120\ntime = { csv = "met (ms)", file = "{tmp}/kbench.csv" }\n'
-        metrics = "".join(map(self.metric, self.request["metrics"]))
+        metrics = self.metrics(list(dict.fromkeys(self.request["metrics"])))
         return text + (f"\n[process.metrics]\n{metrics}" if metrics else "")
 
     @staticmethod
-    def metric(column):
-        """The line for a column such as "DataMovement (GB/s)"."""
-        title, _, unit = column.rpartition(" (") if column.endswith(")") and " (" in column else (column, "", "")
-        name = re.sub(r"[^A-Za-z0-9]", "_", title)
-        name = "_" + name if not name or name[0].isdigit() else name
-        unit = f", unit = {toml(unit[:-1])}" if unit[:-1] else ""
-        return f'{name} = {{ csv = {toml(column)}, file = "{{tmp}}/kbench.csv"{unit} }}\n'
+    def metrics(columns):
+        """The lines for columns such as "DataMovement (GB/s)"; the name of one that is there twice has its unit."""
+        split = [
+            column.rpartition(" (") if column.endswith(")") and " (" in column else (column, "", "")
+            for column in columns
+        ]
+        titles, lines = [title for title, _, _ in split], {}
+        for column, (title, _, unit) in zip(columns, split):
+            name = re.sub(r"[^A-Za-z0-9]", "_", title if titles.count(title) == 1 else column.rstrip(")"))
+            name = "_" + name if not name or name[0].isdigit() else name
+            if name in lines:
+                raise Refused(
+                    f"--metric: '{cut(lines[name][0])}' and '{cut(column)}' would have the same name, {cut(name)}"
+                )
+            unit = f", unit = {toml(unit[:-1])}" if unit[:-1] else ""
+            lines[name] = column, f'{name} = {{ csv = {toml(column)}, file = "{{tmp}}/kbench.csv"{unit} }}\n'
+        return "".join(line for _, line in lines.values())
 
 
 def answer(request, _):
