@@ -51,7 +51,7 @@ XTUNE_MEMBERS(ReferenceTime, name, samples_ms)
 XTUNE_MEMBERS(Record, kernel, key, key_parts, problem, config, outcome, stage, message, limit_s, log, samples_ms,
               time_ms, slowness, reported, validation, repeatable, reference, telemetry, usage, dynamic_shared_bytes,
               steps, artifact_key, artifact_sha256, device, toolchain, host, attempt, proposed_by, tainted, drift,
-              finals, finals_by, unix_time_ms, compile_s, compile_cpu_s, bench_s)
+              finals, finals_by, objective, score, unix_time_ms, compile_s, compile_cpu_s, bench_s)
 }  // namespace xtune::store
 
 namespace xtune::test {

@@ -82,7 +82,8 @@ inline store::Record full_record() {
   record.bench_s = 0.0625;
   record.limit_s = 12.5;
   record.finals = "first-abc";
-  record.finals_by = "min time_ms";
+  record.finals_by = record.objective = "min time_ms";
+  record.score = 0.5;
   record.telemetry = {1980, 41.5, 350, 0.125, 0.0025, 48};
   return record;
 }
