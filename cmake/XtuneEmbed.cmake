@@ -49,3 +49,15 @@ function(xtune_embed_texts target header namespace)
   endforeach()
   xtune_generated_source(${target} texts.cpp "${text}\n}  // namespace ${namespace}\n")
 endfunction()
+
+# xtune_embed_list(TARGET HEADER LIST FILE...): names and texts of the files as LIST, a vector of pairs of std::string_view that
+# the header declares.
+function(xtune_embed_list target header list)
+  set(text "// Texts of files; generated.\n#include \"${header}\"\n\nconst std::vector<std::pair<std::string_view, std::string_view>> ${list}{\n")
+  foreach(file IN LISTS ARGN)
+    xtune_literal(body "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+    get_filename_component(name "${file}" NAME)
+    string(APPEND text "{\"${name}\", ${body}},\n")
+  endforeach()
+  xtune_generated_source(${target} texts.cpp "${text}};\n")
+endfunction()

@@ -1,13 +1,14 @@
-// xtune submit: a suite as jobs of Slurm: compile, measure on each type of GPU, merge. xtune status: their progress,
-// from its files and from Slurm.
+// xtune submit: a suite as batch jobs: compile, measure on each type of GPU, merge. xtune status: their progress, from
+// its files and from the batch system.
 
 #include <fmt/chrono.h>
 #include <fmt/ranges.h>
+#include <re2/re2.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <ctime>
-#include <map>
+#include <tuple>
 
 #include "base/text.hpp"
 #include "cli/cases.hpp"
@@ -28,13 +29,15 @@ namespace xtune::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
+using cluster::Words;
 
 struct SubmitOptions {
   const CLI::App* command = nullptr;
   CommonOptions common;
-  Words paths, components, compile_sbatch, setup;
-  int nodes = 1, gpus_per_node = 0, cpus_per_task = 0, restarts = 20;
+  Words paths, components, compile_options, setup;
+  std::string scheduler, time, account, queue;
+  int nodes = 1, gpus_per_node = 0, cpus_per_task = 0, max_jobs = 20;
+  std::optional<double> max_gpu_hours;
   std::string compile = "login";
   bool dry_run = false;
 };
@@ -48,6 +51,26 @@ std::string new_name(const std::string& path) {
                      store::new_attempt().substr(0, 4));
 }
 
+/// --time, --account and --queue as the batch system wants them, and what stands behind `--`.
+Words user_options(const cluster::BatchSystem& system, const SubmitOptions& options) {
+  Words words;
+  const auto add = [&](const char* name, const std::string& value, const Words& templates) {
+    if (value.empty()) return;
+    const Words filled = cluster::fill_words(templates, {{name, value}});
+    if (filled.empty()) throw bad_argument("--{}: {} has no such option; say it behind --", name, system.name);
+    words.insert(words.end(), filled.begin(), filled.end());
+  };
+  const auto seconds = cluster::parse_duration(options.time);
+  if (!options.time.empty() && (!seconds || *seconds <= 0))
+    throw bad_argument("--time '{}': write seconds (3600), 1:00:00 or 1-12:00:00", base::printable(options.time, 80));
+  add("time", seconds ? cluster::write_duration(*seconds, system.options) : "", system.options.time);
+  add("account", options.account, system.options.account);
+  add("queue", options.queue, system.options.queue);
+  const Words& behind = words_behind_dashes();
+  words.insert(words.end(), behind.begin(), behind.end());
+  return words;
+}
+
 cluster::Submission submission_of(const SubmitOptions& options) {
   cluster::Submission submission;
   submission.name = new_name(options.paths.front());
@@ -56,12 +79,15 @@ cluster::Submission submission_of(const SubmitOptions& options) {
   submission.program = system::own_executable();
   for (const std::string& path : options.paths)
     submission.specs.push_back(fs::absolute(path).lexically_normal().string());
-  submission.sbatch = words_behind_dashes();
-  submission.compile_sbatch = options.compile_sbatch;
+  submission.system = &cluster::choose_batch_system("");
+  submission.scheduler = options.scheduler;
+  submission.options = user_options(*submission.system, options);
+  submission.compile_options = options.compile_options;
   submission.cpus_per_task = options.cpus_per_task;
   submission.setup = options.setup;
   submission.compile_job = options.compile == "job";
-  submission.restarts = options.restarts;
+  submission.max_jobs = options.max_jobs;
+  submission.max_gpu_hours = options.max_gpu_hours;
   for (const std::string& text : options.components) submission.components.push_back(cluster::parse_component(text));
   if (submission.components.empty())
     submission.components.push_back({options.common.arch, options.nodes, options.gpus_per_node, "", "", ""});
@@ -73,9 +99,39 @@ cluster::Submission submission_of(const SubmitOptions& options) {
   return submission;
 }
 
-/// Errors in options or a spec must be reported now, not when the job starts. Returns whether a spec may use a GPU.
-bool check(const SubmitOptions& options) {
+/// What the system cannot do, and what the bounds do not allow.
+void check(const cluster::Submission& submission) {
+  const cluster::BatchSystem& system = *submission.system;
+  if (submission.components.size() > 1 && system.components.argument.empty())
+    throw bad_argument(
+        "--arch-component: {} has no heterogeneous jobs; submit each type of GPU by itself, with the "
+        "same --store",
+        system.name);
+  for (const cluster::JobComponent& each : submission.components)
+    for (const auto& [key, placeholder, value] : {std::tuple("gres", "gres", &each.gres),
+                                                  {"constraint", "constraint", &each.constraint},
+                                                  {"partition", "queue", &each.partition}})
+      if (!value->empty() && !system.has(placeholder))
+        throw bad_argument("--arch-component: {} has no {}; say what it has instead behind --", system.name, key);
+  if (!submission.max_gpu_hours) return;
+  const auto hours = cluster::gpu_hours(submission);
+  if (!hours) throw bad_argument("--max-gpu-hours: say how long a job may run, as in --time 2:00:00");
+  if (*hours <= 0) throw bad_argument("--max-gpu-hours: say how many GPUs a node has, as in --gpus-per-node 4");
+  if (*hours > *submission.max_gpu_hours)
+    throw bad_argument("--max-gpu-hours {:g}: the first job asks for {:.3g} GPU hours; ask for less time or fewer GPUs",
+                       *submission.max_gpu_hours, *hours);
+}
+
+/// What the specs' budgets need, in seconds of one GPU. nullopt: a spec has none.
+struct Estimate {
+  std::optional<double> gpu_seconds = 0;
+  bool may_use_gpus = false;
+};
+
+/// Errors in options or a spec must be reported now, not when the job starts.
+Estimate check(const SubmitOptions& options, const cluster::Submission& submission) {
   const CLI::App& command = *options.command;
+  const cluster::BatchSystem& system = *submission.system;
   for (const char* option : {"--nodes", "--gpus-per-node", "--arch"})
     if (!options.components.empty() && command.count(option) > 0)
       throw bad_argument(
@@ -83,86 +139,99 @@ bool check(const SubmitOptions& options) {
           "[ARCH:]nodes=2,gpus-per-node=4,...",
           option);
   if (command.count("--device") > 0)
-    throw bad_argument("--device: each process of the job has the devices that Slurm gives it (--gpus-per-node)");
-  cluster::check_sbatch_options(words_behind_dashes(), "behind --");
-  cluster::check_sbatch_options(options.compile_sbatch, "--cpu-option");
+    throw bad_argument("--device: each process of the job has the devices that {} gives it (--gpus-per-node)",
+                       system.name);
+  cluster::check_options(system, words_behind_dashes(), "behind --");
+  cluster::check_options(system, options.compile_options, "--cpu-option");
   const std::pair<const char*, Words> given[] = {{"behind --", words_behind_dashes()},
-                                                 {"in --setup", cluster::directive_words(options.setup)}};
+                                                 {"in --setup", cluster::directive_words(system, options.setup)}};
   for (const auto& [place, words] : given)
-    if (command.count("--cpus-per-task") > 0 && !cluster::cpus_option(words).empty())
+    if (const auto cores = cluster::given_option(system.given.cores, words);
+        command.count("--cpus-per-task") > 0 && !cores.words.empty())
       throw bad_argument("--cpus-per-task {} and {} {}: write only one of them", options.cpus_per_task,
-                         cluster::cpus_option(words).front(), place);
+                         fmt::join(cores.words, " "), place);
+  check(submission);
   if (options.common.backend != "replay") device::backends_for(options.common.backend);
-  bool may_use_gpus = false;
+  double gpus = 0;
+  for (const cluster::JobComponent& each : submission.components) gpus += each.nodes * std::max(each.gpus_per_node, 1);
+  Estimate estimate;
   for (const SpecList::Item& item : list_specs(options.paths).items) {
     const spec::Spec spec = read_spec(item.path, options_for(item, options.common), "");
-    may_use_gpus = may_use_gpus || (!spec.replays() && !(spec.process && spec.process->device == "host"));
+    estimate.may_use_gpus =
+        estimate.may_use_gpus || (!spec.replays() && !(spec.process && spec.process->device == "host"));
+    constexpr double expected_s = 1, usual_evals = 400;  // of one configuration; of a strategy that learns
+    const bool all = spec.search.strategy == "exhaustive" && !spec.search.evals;
+    std::optional<double> case_s;
+    if (spec.search.seconds)
+      case_s = gpus * *spec.search.seconds;
+    else if (!all)
+      case_s = expected_s * static_cast<double>(spec.search.evals.value_or(static_cast<std::uint64_t>(usual_evals)));
+    if (estimate.gpu_seconds && case_s)
+      *estimate.gpu_seconds += *case_s * static_cast<double>(spec.cases.size());
+    else
+      estimate.gpu_seconds.reset();
   }
   const std::string& backend = options.common.backend;
-  return may_use_gpus && backend != "host" && backend != "replay" && backend != "kokkos";
+  if (backend == "host" || backend == "replay" || backend == "kokkos") estimate.may_use_gpus = false;
+  return estimate;
 }
 
-Words sbatch_command(const cluster::JobStep& step, const fs::path& script, const std::string& after) {
-  Words words{"sbatch"};
-  // For the first component of a heterogeneous job, for which the others wait.
-  words.insert(words.end(), step.arguments.begin(), step.arguments.end());
-  if (!after.empty()) words.insert(words.begin() + 1, "--dependency=afterany:" + after);
-  words.push_back(script.string());
-  return words;
+Json gpu_hours_json(const cluster::Submission& submission, const Estimate& estimate) {
+  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  const auto needed = estimate.gpu_seconds;
+  return {{"asked_by_each_job", number(cluster::gpu_hours(submission))},
+          {"max_jobs", submission.max_jobs},
+          {"max", number(submission.max_gpu_hours)},
+          {"estimated", number(needed ? std::optional(*needed / 3600) : std::nullopt)},
+          {"assumes", "1 s of one GPU for each evaluation, or all GPUs for the seconds of [search]"}};
+}
+
+std::string gpu_hours_text(const Json& hours) {
+  const auto text = [](const Json& value, const char* otherwise) {
+    return value.is_null() ? std::string(otherwise) : fmt::format("{:.3g}", value.get<double>());
+  };
+  return fmt::format("GPU hours: each of at most {} jobs asks for {}{}; the search needs about {}, which assumes {}",
+                     hours["max_jobs"].get<int>(), text(hours["asked_by_each_job"], "an unknown number (no --time)"),
+                     hours["max"].is_null() ? "" : ", together at most " + text(hours["max"], ""),
+                     text(hours["estimated"], "an unknown number (no budget)"), hours["assumes"].get<std::string>());
 }
 
 int print_scripts(const cluster::Submission& submission, const std::vector<cluster::JobStep>& steps,
-                  const SubmitOptions& options) {
-  Json json{{"name", submission.name}, {"folder", submission.folder.string()}};
+                  const SubmitOptions& options, const Estimate& estimate) {
+  const cluster::BatchSystem& system = *submission.system;
+  Json json{{"name", submission.name}, {"folder", submission.folder.string()}, {"scheduler", system.id}};
+  json["gpu_hours"] = gpu_hours_json(submission, estimate);
   json["steps"] = Json::array();
   const Words compile = options.compile == "login" ? cluster::compile_command(submission) : Words();
+  if (!options.common.json()) print_exactly("# {}\n\n", gpu_hours_text(json["gpu_hours"]));
   if (!compile.empty()) {
     json["compile_here"] = compile;
     if (!options.common.json()) print_exactly("# here: {}\n\n", base::printable(system::command_line(compile)));
   }
   std::string after;
   for (const cluster::JobStep& step : steps) {
-    const Words command = sbatch_command(step, submission.folder / (step.name + ".sh"), after);
+    const fs::path script = submission.folder / (step.name + ".sh");
+    const Words command = cluster::submit_command(system, step.arguments, script, after);
     after = "<" + step.name + ">";
-    json["steps"].push_back({{"step", step.name}, {"sbatch", command}, {"script", step.script}});
+    json["steps"].push_back({{"step", step.name}, {system.submit.command.front(), command}, {"script", step.script}});
+    const std::string input = system.submit.script_on_stdin ? " < " + system::command_line({script.string()}) : "";
     if (!options.common.json())
-      print_exactly("# {}\n{}\n", base::printable(system::command_line(command)), step.script);
+      print_exactly("# {}{}\n{}\n", base::printable(system::command_line(command)), input, step.script);
   }
   if (options.common.json()) print_json(json);
   return done;
 }
 
-std::string submit_step(const Words& command) {
-  system::CommandOptions options;
-  options.timeout_ms = 60'000;
-  system::CommandResult result;
-  try {
-    result = system::run_command(command, options);
-  } catch (const Error& error) {
-    throw Error(ErrorKind::unavailable,
-                fmt::format("{}; --dry-run prints the scripts for another machine", error.what()));
-  }
-  // "123" or "123;cluster"; messages of a site's plugin come before it.
-  std::string answer = result.stdout_text.substr(0, result.stdout_text.find_last_not_of(" \n") + 1);
-  answer = answer.substr(answer.rfind('\n') + 1);
-  answer = answer.substr(0, answer.find(';'));
-  if (!result.ok() || answer.empty() || answer.find_first_not_of("0123456789") != std::string::npos)
-    throw Error(ErrorKind::unavailable,
-                fmt::format("{} {}\n{}", base::printable(system::command_line(command), 500),
-                            result.ok() ? "printed no job number:" + base::printable(" " + answer, 80)
-                                        : "failed: " + system::describe_exit(result.exit_code, result.signal),
-                            base::printable_lines(result.stderr_text, 2000)));
-  return answer;
-}
-
 /// Queued steps are kept if a later one is refused: the measurements are worth more than the merge.
-std::string queued_text(const std::vector<cluster::SubmittedStep>& queued) {
+std::string queued_text(const cluster::BatchSystem& system, const std::vector<cluster::SubmittedStep>& queued) {
   std::string steps, jobs;
   for (const cluster::SubmittedStep& each : queued) {
     steps += (steps.empty() ? "" : ", ") + each.step + ": job " + each.job;
     jobs += " " + each.job;
   }
-  return steps.empty() ? "" : fmt::format("\nalready queued are {}; `scancel{}` cancels them", steps, jobs);
+  return steps.empty() ? ""
+                       : fmt::format("\nalready queued are {}; `{}{}` cancels them", steps,
+                                     fmt::join(system.submit.cancel, " "), jobs);
 }
 
 /// Many sites keep home directories off the compute nodes, or slow and small.
@@ -177,29 +246,38 @@ void warn_of_home(const fs::path& store) {
       base::printable(store.string()));
 }
 
-/// A job gets no GPU unless it asks for one: by xtune's options, or those of sbatch.
+/// A job gets no GPU unless it asks for one: by xtune's options, or those of the submit command.
 void warn_of_no_gpu(const cluster::Submission& submission) {
-  const auto asks = [](const std::string& word) {
-    return word.find("gpu") != std::string::npos || word.starts_with("-G");
-  };
-  const Words& sbatch = submission.sbatch;
-  if (std::any_of(sbatch.begin(), sbatch.end(), asks) ||
+  const RE2 gpus(submission.system->given.gpus, RE2::Quiet);
+  const auto asks = [&gpus](const std::string& word) { return RE2::FullMatch(word, gpus); };
+  if (std::any_of(submission.options.begin(), submission.options.end(), asks) ||
       std::any_of(submission.setup.begin(), submission.setup.end(), asks) ||
       std::any_of(submission.components.begin(), submission.components.end(),
                   [](const auto& each) { return each.gpus_per_node > 0 || !each.gres.empty(); }))
     return;
   tell(
-      "warning: the job asks Slurm for no GPU, so it tunes on the CPU: --gpus-per-node N asks for N on each node, and "
-      "--backend host says that the CPU is meant\n");
+      "warning: the job asks {} for no GPU, so it tunes on the CPU: --gpus-per-node N asks for N on each node, and "
+      "--backend host says that the CPU is meant\n",
+      submission.system->name);
 }
 
-int submit(const SubmitOptions& options) {
-  const bool may_use_gpus = check(options);
+/// The scheduler becomes this process's, and that of the scripts.
+SubmitOptions with_scheduler(SubmitOptions options) {
+  if (options.scheduler.empty()) options.scheduler = cluster::environment_variable("XTUNE_SCHEDULER").value_or("");
+  if (options.scheduler.ends_with(".toml")) options.scheduler = fs::absolute(options.scheduler).lexically_normal();
+  if (!options.scheduler.empty()) ::setenv("XTUNE_SCHEDULER", options.scheduler.c_str(), 1);
+  return options;
+}
+
+int submit(const SubmitOptions& given) {
+  const SubmitOptions options = with_scheduler(given);
   const cluster::Submission submission = submission_of(options);
-  if (may_use_gpus) warn_of_no_gpu(submission);
+  const cluster::BatchSystem& system = *submission.system;
+  const Estimate estimate = check(options, submission);
+  if (estimate.may_use_gpus) warn_of_no_gpu(submission);
   warn_of_home(submission.store);
   const std::vector<cluster::JobStep> steps = cluster::job_steps(submission);
-  if (options.dry_run) return print_scripts(submission, steps, options);
+  if (options.dry_run) return print_scripts(submission, steps, options, estimate);
   if (options.compile == "login") {
     const Words compile = cluster::compile_command(submission);
     if (compile.empty())
@@ -222,11 +300,11 @@ int submit(const SubmitOptions& options) {
     const fs::path script = submission.folder / (step.name + ".sh");
     system::write_file_atomically(script, step.script);
     try {
-      after = submit_step(sbatch_command(step, script, after));
+      after = cluster::submit_step(system, cluster::submit_command(system, step.arguments, script, after), script);
     } catch (const Error& error) {
-      throw Error(error.kind(), error.what() + queued_text(submitted));
+      throw Error(error.kind(), error.what() + queued_text(system, submitted));
     }
-    submitted.push_back({step.name, after});
+    submitted.push_back({step.name, after, step.arguments});
     // After each: if the next one is refused, the queued ones can still be found.
     cluster::write_submission(submission, submitted);
     json["steps"].push_back({{"step", step.name}, {"job", after}});
@@ -244,10 +322,11 @@ int submit(const SubmitOptions& options) {
 
 void add_submit_command(CLI::App& app, Context& context) {
   const auto [command, options] =
-      add_command<SubmitOptions>(app, context, "submit", "Tune specs in batch jobs of Slurm", "", submit);
+      add_command<SubmitOptions>(app, context, "submit", "Tune specs in batch jobs", "", submit);
   command.footer(
-      "The jobs compile, measure on each type of GPU, and merge. Options of sbatch follow `--`.\n\nExample:\n"
-      "  xtune submit configs/suite.toml --nodes 4 --gpus-per-node 4 -- --time=2:00:00 -A project");
+      "The jobs compile, measure on each type of GPU, and merge. A measuring job whose time ends submits the next one, "
+      "until the search is done. Options of the batch system's submit command follow `--`.\n\nExample:\n"
+      "  xtune submit configs/suite.toml --nodes 4 --gpus-per-node 4 --time 2:00:00 --account project");
   options.command = &command;
   add_specs_argument(command, options.paths);
   const OptionGroup job(command, option_group::job);
@@ -267,14 +346,85 @@ void add_submit_command(CLI::App& app, Context& context) {
   job.words("--compile", options.compile, {"login", "job", "none"},
             "Compile for the architectures that are named on the login node, now, in its own job before, or while "
             "measuring");
-  job.list("--cpu-option", options.compile_sbatch, "OPTION",
-           "Pass an option to sbatch for the jobs that need no GPU: --cpu-option=--partition=cpu");
-  count("--restarts", options.restarts, 0, "Start a job again up to N times when its time ends");
+  job.list("--cpu-option", options.compile_options, "OPTION",
+           "Pass an option to the submit command for the jobs that need no GPU: --cpu-option=--partition=cpu");
+  std::string systems;
+  for (const auto& [file, text] : cluster::built_in_systems)
+    systems += std::string(file.substr(0, file.find('.'))) + ", ";
+  job.value("--scheduler", options.scheduler, "NAME",
+            "Name the batch system: " + systems +
+                "or a file.toml that describes another one; default: XTUNE_SCHEDULER, else the one whose commands are "
+                "on PATH");
+  job.value("--time", options.time, "TIME", "Ask for this time for each measuring job: seconds, 1:00:00, 1-12:00:00");
+  job.value("--account", options.account, "NAME", "Charge this account");
+  job.value("--queue", options.queue, "NAME", "Measure in this queue or partition");
+  count("--max-jobs", options.max_jobs, 1,
+        "Submit at most N measuring jobs, one after the other, each when the time of "
+        "the one before ends");
+  job.value("--max-gpu-hours", options.max_gpu_hours, "H",
+            "Submit no further job that would ask for more than H hours of GPUs together with those before")
+      ->check(positive_seconds());
+  command
+      .add_option_function<int>("--restarts", [&options = options](int restarts) { options.max_jobs = restarts + 1; })
+      ->check(whole_number(0, 1'000'000))
+      ->group("");  // earlier name: without the first job
   add_common_options(command, options.common);
   command.get_option("--device")->group("");  // refused with a reason
   OptionGroup(command, option_group::output)
       .flag("--dry-run", options.dry_run, "Print the scripts, and submit nothing");
   add_store_option(command, options.common.store);
+}
+
+namespace {
+
+struct ContinueOptions {
+  std::string name, step = "measure", store;
+  std::size_t attempt = 0;
+};
+
+/// From inside a job of a submission: submits the next one of its step. A merge whose measuring job has been continued
+/// waits for the continuation instead. Succeeds if another job follows.
+int continue_search(const ContinueOptions& options) {
+  const fs::path store = options.store.empty() ? system::default_store() : fs::path(options.store);
+  const std::vector<cluster::Submitted> all = cluster::read_submissions(store);
+  const auto submitted =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == options.name; });
+  if (submitted == all.end())
+    throw bad_argument("{} has no submission '{}'", base::printable(store.string()), base::printable(options.name, 80));
+  const std::vector<cluster::SubmittedStep> measuring = submitted->jobs_of("measure");
+  const bool merges = options.step == "merge";
+  const bool continued = options.attempt + 1 < measuring.size();
+  if (merges && !continued) return own_failure;
+  if (!merges && continued) return done;  // a job that was requeued submits no second one
+  const std::string end = merges ? "" : cluster::end_of_chain(*submitted);
+  if (!end.empty()) {
+    tell("xtune: no job continues the search: {}\n", base::printable(end));
+    return own_failure;
+  }
+  const std::vector<cluster::SubmittedStep> jobs = submitted->jobs_of(options.step);
+  if (jobs.empty() || measuring.empty()) throw bad_argument("{} has no job of {}", submitted->name, options.step);
+  const std::size_t attempt = merges ? measuring.size() - 1 : options.attempt + 1;
+  const cluster::BatchSystem& system = cluster::choose_batch_system(submitted->scheduler);
+  const fs::path script = cluster::write_attempt(*submitted, options.step, attempt);
+  const Words& arguments = jobs.front().arguments;
+  const std::string job =
+      cluster::submit_step(system, cluster::submit_command(system, arguments, script, measuring.back().job), script);
+  cluster::add_step(submitted->folder, {fmt::format("{}.r{}", options.step, attempt), job, arguments});
+  tell("xtune: job {} continues the search\n", job);
+  return done;
+}
+
+}  // namespace
+
+void add_continue_command(CLI::App& app, Context& context) {
+  const auto [command, options] = add_command<ContinueOptions>(
+      app, context, "continue", "Submit the next job of a submission, from inside the one before: internal", "",
+      continue_search);
+  command.group("");
+  add_argument(command, "submission", options.name, "NAME", "Name the submission");
+  command.add_option("--step", options.step, "Name the step");
+  command.add_option("--attempt", options.attempt, "Number the job, from 0");
+  command.add_option("--store", options.store, "Use this store");
 }
 
 namespace {
@@ -292,11 +442,20 @@ struct Subject {
   std::vector<std::string> studies;
 };
 
-Subject subject_of(cluster::Submitted submission) {
+Subject subject_of(cluster::Submitted submission, const Words& studies) {
   Subject subject{submission.name, std::nullopt, {}};
-  for (int i = 0; i <= submission.restarts; ++i) subject.studies.push_back(cluster::attempt_study(submission.name, i));
+  // Of each attempt, also where the batch system started its job again.
+  for (const std::string& study : studies)
+    if (study.starts_with(submission.name + ".r")) subject.studies.push_back(study);
   subject.submission = std::move(submission);
   return subject;
+}
+
+/// Whether it is the study of a step or attempt of a job whose number is given.
+bool is_of_job(const std::string& study, const std::string& job) {
+  return std::any_of(cluster::batch_systems().begin(), cluster::batch_systems().end(), [&](const auto& system) {
+    return !job.empty() && study.starts_with(system.rank.study.substr(0, system.rank.study.find('{')) + job + ".");
+  });
 }
 
 Subject find_subject(const std::filesystem::path& store, const std::string& what) {
@@ -305,17 +464,16 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
   for (auto each = submissions.rbegin(); each != submissions.rend(); ++each)
     if (what.empty() || each->name == what ||
         std::any_of(each->steps.begin(), each->steps.end(), [&](const auto& step) { return step.job == what; }))
-      return subject_of(*each);
+      return subject_of(*each, studies);
   for (auto study = studies.rbegin(); study != studies.rend(); ++study) {
-    // All steps and attempts of a job whose number is given: slurm-17.0, slurm-17.0-r1.
-    const bool of_job = study->starts_with("slurm-" + what + ".");
+    const bool of_job = is_of_job(*study, what);
     if (what.empty() || cluster::is_run_of(*study, what) || of_job) {
       Subject subject{*study, std::nullopt, {*study}};
       if (of_job) {
         subject.name = "job " + what;
         subject.studies.clear();
         for (const std::string& other : studies)
-          if (other.starts_with("slurm-" + what + ".")) subject.studies.push_back(other);
+          if (is_of_job(other, what)) subject.studies.push_back(other);
       }
       return subject;
     }
@@ -325,40 +483,29 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
   const std::string where = base::printable(store.string());
   throw Error(ErrorKind::invalid_argument,
               what.empty() ? fmt::format("{} has no jobs to show: `xtune submit` makes one, and so do processes that "
-                                         "srun or mpirun starts (--store names another store)",
+                                         "a launcher such as mpirun starts (--store names another store)",
                                          where)
                            : fmt::format("{} has no job, submission or study '{}'{} (--store names another store)",
                                          where, base::printable(what, 80), base::did_you_mean(what, names)));
 }
 
-/// States such as "RUNNING", by job; for jobs that have left the queue they come from the accounting, if there is one.
-std::map<std::string, std::string> job_states(const std::vector<std::string>& jobs) {
-  std::map<std::string, std::string> states;
-  if (jobs.empty()) return states;
-  const std::string list = fmt::format("{}", fmt::join(jobs, ","));
-  const auto read = [&](const std::string& lines) {
-    for (const std::string_view line : base::split_lines(lines))
-      // "17+0" for a heterogeneous job; "17_1", "17_[2-4]" for an array.
-      if (const std::size_t bar = line.find('|'); bar != std::string_view::npos)
-        states.try_emplace(std::string(line.substr(0, line.find_first_of("+_|"))), line.substr(bar + 1));
-  };
-  read(cluster::ask_program({"squeue", "-h", "-t", "all", "-j", list, "-o", "%i|%T"}));
-  if (states.size() < jobs.size())
-    read(cluster::ask_program({"sacct", "-n", "-X", "-P", "-j", list, "-o", "JobID,State"}));
-  return states;
-}
-
 Json status_json(const Subject& subject, const cluster::StudyStatus& status) {
   Json json{{"name", subject.name}, {"jobs", Json::array()}, {"work", Json::array()}, {"processes", Json::array()}};
   if (subject.submission) {
-    std::vector<std::string> jobs;
-    for (const cluster::SubmittedStep& step : subject.submission->steps) jobs.push_back(step.job);
-    const auto states = job_states(jobs);
-    for (const cluster::SubmittedStep& step : subject.submission->steps) {
+    const cluster::Submitted& submission = *subject.submission;
+    Words jobs;
+    for (const cluster::SubmittedStep& step : submission.steps) jobs.push_back(step.job);
+    const auto states = cluster::job_states(cluster::choose_batch_system(submission.scheduler), jobs);
+    for (const cluster::SubmittedStep& step : submission.steps) {
       const auto state = states.find(step.job);
-      json["jobs"].push_back(
-          {{"step", step.step}, {"job", step.job}, {"state", state == states.end() ? Json() : Json(state->second)}});
+      const bool known = state != states.end();
+      json["jobs"].push_back({{"step", step.step},
+                              {"job", step.job},
+                              {"state", known ? Json(state->second.text) : Json()},
+                              {"phase", known ? Json(state->second.phase) : Json()}});
     }
+    const std::string end = cluster::end_of_chain(submission);
+    json["chain"] = {{"stop", (submission.folder / "stop").string()}, {"end", end.empty() ? Json() : Json(end)}};
   }
   for (const cluster::WorkProgress& work : status.work) {
     Json each{{"spec", work.spec}, {"kernel", work.kernel}, {"problem", report::bindings_json(work.problem)},
@@ -386,8 +533,14 @@ void print_text(const Json& json, const cluster::StudyStatus& status) {
   print_out("{}\n", base::printable(json["name"].get<std::string>()));
   for (const Json& job : json["jobs"])
     print_out("  {}: job {}{}\n", job["step"].get<std::string>(), job["job"].get<std::string>(),
-              job["state"].is_null() ? ", no longer known to Slurm"
-                                     : " " + base::printable(job["state"].get<std::string>(), 40));
+              job["state"].is_null() ? ", no longer known"
+                                     : fmt::format(" {} ({})", job["phase"].get<std::string>(),
+                                                   base::printable(job["state"].get<std::string>(), 40)));
+  if (json.contains("chain"))
+    print_out("  {}\n", json["chain"]["end"].is_null()
+                            ? "another job follows if its time ends before the search, unless there is a file " +
+                                  base::printable(json["chain"]["stop"].get<std::string>())
+                            : "no further job follows: " + base::printable(json["chain"]["end"].get<std::string>()));
   std::vector<std::vector<std::string>> rows;
   for (const cluster::WorkProgress& work : status.work)
     rows.push_back({work.arch, work.kernel, space::shown_text(work.problem),
@@ -407,13 +560,8 @@ void print_text(const Json& json, const cluster::StudyStatus& status) {
 
 /// Whether the status may still change.
 bool goes_on(const Json& json) {
-  const auto ends = [](const std::string& state) {
-    for (const char* running : {"PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED", "RESIZING"})
-      if (state.starts_with(running)) return false;
-    return true;
-  };
   for (const Json& job : json["jobs"])
-    if (!job["state"].is_null() && !ends(job["state"])) return true;
+    if (!job["phase"].is_null() && job["phase"] != "ended") return true;
   for (const Json& process : json["processes"])
     if (process["alive"]) return true;
   return false;

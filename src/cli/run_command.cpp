@@ -358,9 +358,9 @@ void add_job_options(CLI::App& command, RunOptions& options) {
   job.value(
       "--walltime", options.walltime, "TIME",
       "Stop before this time is over: seconds, 1:00:00, 1-12:00:00, none, or auto: XTUNE_WALLTIME, else the limit "
-      "of the Slurm job");
+      "of the batch job");
   job.flag("--requeue", options.requeue,
-           "Ask Slurm to start the job again when its time ends before the search (or on SIGUSR1)");
+           "Ask the batch system to start the job again when its time ends before the search (or on SIGUSR1)");
   job.value("--partition", options.partition, "i/n",
             "Try only part i of n of the space, i from 0: runs with 0/4, 1/4, 2/4 and 3/4 try each configuration once");
 }

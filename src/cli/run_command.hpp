@@ -52,7 +52,7 @@ struct RunSession {
   std::vector<system::EventLoop::Watch> signals;
   std::optional<cluster::StopRule> rule;   ///< for a job that has a time limit, or may have one
   std::optional<std::int64_t> end_ns;      ///< of the job's time, by system_clock; nullopt: none, or not known yet
-  bool one_asks = false;                   ///< one of the job's processes asks Slurm for it
+  bool one_asks = false;                   ///< one of the job's processes runs a command for it
   bool listens = false;                    ///< this one waits for the answer
   std::int64_t ask_ns = 0;                 ///< when it asks itself, by system_clock
   std::optional<cluster::JobEnd> job_end;  ///< the answer's place; set once the store is known

@@ -10,6 +10,7 @@
 #include "cluster/shared_study.hpp"
 #include "core/store/record.hpp"
 #include "system/processes.hpp"
+#include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
 
 namespace xtune::cli {
@@ -116,10 +117,11 @@ void SharedAnswer::printed() try {
 
 RunSession::RunSession(const RunOptions& options) : rank(cluster::find_rank()), tells(!rank || rank->rank == 0) {
   for (const int signum : {SIGINT, SIGTERM, SIGHUP}) signals.push_back(loop.on_signal(signum, [this] { stop = true; }));
-  // The signal with which batch systems announce the end of a job's time (sbatch --signal).
-  signals.push_back(loop.on_signal(SIGUSR1, [this] { stop = again = true; }));
+  // Signals with which batch systems announce the end of a job.
+  for (const int signum : {SIGUSR1, SIGUSR2})
+    signals.push_back(loop.on_signal(signum, [this] { stop = again = true; }));
   if (options.dry_run) return;
-  one_asks = rank && cluster::only_squeue_knows(options.walltime);
+  one_asks = rank && cluster::only_a_command_knows(options.walltime);
   listens = one_asks && rank->rank > 0;
   std::optional<cluster::Walltime> walltime;
   if (listens)
@@ -154,8 +156,10 @@ void RunSession::keep_progress(const std::filesystem::path& store) {
   process.pid = getpid();
   process.pid_scope = system::pid_scope();
   process.attempt = store::new_attempt();
-  process.job = cluster::environment_variable("SLURM_JOB_ID").value_or("");
-  process.restart = std::atoi(cluster::environment_variable("SLURM_RESTART_COUNT").value_or("0").c_str());
+  if (const auto job = cluster::current_job()) {
+    process.job = job->id;
+    process.restart = std::atoi(job->restart.c_str());
+  }
   if (rank) {
     process.rank = rank->rank;
     process.size = rank->size;
@@ -166,24 +170,29 @@ void RunSession::keep_progress(const std::filesystem::path& store) {
 
 namespace {
 
-/// Slurm ends all processes of the job at once; they keep their measurements as after any SIGTERM. One process requests
-/// it.
+/// The batch system ends all processes of the job at once; they keep their measurements as after any SIGTERM. One
+/// process requests it.
 void requeue(const RunSession& session) {
-  const auto job = cluster::environment_variable("SLURM_JOB_ID");
   if (!session.tells) return;
+  const auto job = cluster::current_job();
+  const cluster::BatchSystem& system = job ? *job->system : cluster::choose_batch_system("");
   if (!job)
-    return tell("warning: --requeue: this is not a Slurm job (SLURM_JOB_ID is not set); start it again by hand\n");
+    return tell("warning: --requeue: this is not a {} job ({} is not set); start it again by hand\n", system.name,
+                system.job.id);
+  const cluster::Words command = cluster::fill_words(system.submit.requeue, {{"job", job->id}});
+  if (command.empty()) return tell("warning: --requeue: {} cannot; start the job again by hand\n", system.name);
   system::CommandOptions options;
   options.timeout_ms = 60'000;
   std::string why;
   try {
-    const system::CommandResult result = system::run_command({"scontrol", "requeue", *job}, options);
+    const system::CommandResult result = system::run_command(command, options);
     if (!result.ok())
       why = system::describe_exit(result.exit_code, result.signal) + ": " + base::printable(result.stderr_text, 300);
   } catch (const Error& error) {
     why = error.what();
   }
-  if (!why.empty()) tell("warning: scontrol requeue {}: {}; start the job again by hand\n", *job, why);
+  if (!why.empty())
+    tell("warning: {}: {}; start the job again by hand\n", base::printable(system::command_line(command), 300), why);
 }
 
 /// Each process begins at another spec, or at another case of one if there are more processes than specs.

@@ -4,34 +4,39 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 #include "base/text.hpp"
+#include "cluster/batch_system.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
 namespace {
 
 struct LauncherVariables {
-  const char *name, *rank, *size, *local_size, *job;
+  std::string name, rank, size, local_size, job;
+  const BatchSystem* system = nullptr;  ///< that starts the processes itself
 };
 
-// The more specific first: Open MPI's mpirun inside of a Slurm job also sees Slurm's variables of the batch step.
-constexpr std::array launchers = {
-    LauncherVariables{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-                      "PMIX_NAMESPACE"},
-    LauncherVariables{"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID"},
-    LauncherVariables{"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "", "FLUX_JOB_ID"},
-    LauncherVariables{"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "", "SLURM_JOB_ID"},
-    LauncherVariables{"PMIx", "PMIX_RANK", "", "", "PMIX_NAMESPACE"},  // has no size
-};
+// The more specific first: Open MPI's mpirun inside of a batch job also sees the variables of the batch system.
+std::vector<LauncherVariables> launchers() {
+  std::vector<LauncherVariables> list{
+      {"xtune submit", "XTUNE_RANK", "XTUNE_RANKS", "XTUNE_LOCAL_RANKS", ""},
+      {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE"},
+      {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "PMI_JOBID"}};
+  const std::vector<BatchSystem>& systems = batch_systems();
+  for (auto each = systems.rbegin(); each != systems.rend(); ++each)
+    if (!each->rank.rank.empty()) list.push_back({each->name, each->rank.rank, each->rank.size, "", "", &*each});
+  list.push_back({"PMIx", "PMIX_RANK", "", "", "PMIX_NAMESPACE"});  // has no size
+  return list;
+}
 
-int number_of(const ReadVariable& get, const char* name, int least) {
-  const std::optional<std::string> text = get(name);
+int number_of(const ReadVariable& get, const std::string& name, int least) {
+  const std::optional<std::string> text = get(name.c_str());
   int value = 0;
   const char* const end = text ? text->data() + text->size() : nullptr;
   if (text) {
@@ -45,19 +50,23 @@ int number_of(const ReadVariable& get, const char* name, int least) {
 }
 
 int size_of(const ReadVariable& get, const LauncherVariables& launcher, int rank) {
-  if (!*launcher.size) return rank < 2 ? 2 : rank < INT_MAX ? rank + 1 : rank;
-  if (!get(launcher.size))
+  if (launcher.size.empty()) return rank < 2 ? 2 : rank < INT_MAX ? rank + 1 : rank;
+  if (!get(launcher.size.c_str()))
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("{} is set, and {} is not set: unset both, or set XTUNE_STUDY=off to run without a study",
                             launcher.rank, launcher.size));
   return number_of(get, launcher.size, 1);
 }
 
-/// srun --mpi=pmi2 sets PMI's variables in addition to Slurm's own, which contain more. MPICH's mpirun starts one task
-/// of srun on each node, and several processes in it.
-bool is_of_srun(const ReadVariable& get, const LauncherVariables& launcher) {
-  return std::string_view(launcher.name) == "PMI" && get("SLURM_STEP_ID") && get("SLURM_NTASKS") &&
-         get(launcher.rank) == get("SLURM_PROCID") && get(launcher.size) == get("SLURM_NTASKS");
+/// Whether PMI's variables are those of the batch system's own start command (srun --mpi=pmi2, flux run), which sets
+/// more. MPICH's mpirun starts one task of it on each node, and several processes in it.
+bool is_of_batch_system(const ReadVariable& get, const LauncherVariables& launcher) {
+  const auto is_same = [&](const BatchSystem& system) {
+    const BatchSystem::Rank& rank = system.rank;
+    return !rank.rank.empty() && (rank.also.empty() || get(rank.also.c_str())) && get(rank.size.c_str()) &&
+           get(launcher.rank.c_str()) == get(rank.rank.c_str()) && get(launcher.size.c_str()) == get(rank.size.c_str());
+  };
+  return launcher.name == "PMI" && std::any_of(batch_systems().begin(), batch_systems().end(), is_same);
 }
 
 /// The number of this node's tasks from "4(x2),3": it is enough to treat all nodes alike, so the maximum is used.
@@ -73,15 +82,21 @@ int largest_of(std::string_view counts) {
   return largest;
 }
 
-/// A requeued job is another study: claims of its first attempt must not block the second.
-std::string attempt_of_slurm(const ReadVariable& get) {
-  const auto count = get("SLURM_RESTART_COUNT");
-  return count ? "-r" + *count : "";
-}
-
-std::string study_of_slurm(const ReadVariable& get, const std::string& job) {
-  const auto step = get("SLURM_STEP_ID");
-  return "slurm-" + job + (step ? "." + *step : "");
+/// The study that a batch system's variables name; empty: one of them is not set.
+std::string study_of(const ReadVariable& get, const BatchSystem& system) {
+  std::string study, name;
+  for (std::size_t at = 0; at < system.rank.study.size();) {
+    const std::size_t open = std::min(system.rank.study.find('{', at), system.rank.study.size());
+    study += system.rank.study.substr(at, open - at);
+    const std::size_t close = std::min(system.rank.study.find('}', open), system.rank.study.size());
+    if (open < close) {
+      const auto value = get(system.rank.study.substr(open + 1, close - open - 1).c_str());
+      if (!value) return "";
+      study += *value;
+    }
+    at = close + 1;
+  }
+  return study;
 }
 
 }  // namespace
@@ -94,10 +109,11 @@ std::optional<std::string> environment_variable(const char* name) {
 std::optional<Rank> find_rank(const ReadVariable& get) {
   const std::optional<std::string> named = get("XTUNE_STUDY");
   if (named == "off") return std::nullopt;
-  for (const LauncherVariables& launcher : launchers) {
-    const bool slurm = std::string_view(launcher.name) == "Slurm";
-    // The shell of a batch script has a rank and a size too; only steps have several processes.
-    if (!get(launcher.rank) || (slurm && !get("SLURM_STEP_ID")) || is_of_srun(get, launcher)) continue;
+  const std::vector<LauncherVariables> all = launchers();
+  for (const LauncherVariables& launcher : all) {
+    const BatchSystem::Rank* const own = launcher.system ? &launcher.system->rank : nullptr;
+    const bool absent = own && !own->also.empty() && !get(own->also.c_str());
+    if (!get(launcher.rank.c_str()) || absent || is_of_batch_system(get, launcher)) continue;
     Rank rank;
     rank.launcher = launcher.name;
     rank.rank = number_of(get, launcher.rank, 0);
@@ -105,23 +121,26 @@ std::optional<Rank> find_rank(const ReadVariable& get) {
     if (rank.rank >= rank.size)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{}={} among {}{}{} processes: unset {}, or set XTUNE_STUDY=off to run without a study",
-                              launcher.rank, rank.rank, launcher.size, *launcher.size ? "=" : "", rank.size,
-                              *launcher.size ? "both" : "it"));
+                              launcher.rank, rank.rank, launcher.size, launcher.size.empty() ? "" : "=", rank.size,
+                              launcher.size.empty() ? "it" : "both"));
     if (rank.size == 1) return std::nullopt;
-    const std::optional<std::string> job = get(launcher.job);
-    if (slurm) {
-      if (const auto counts = get("SLURM_STEP_TASKS_PER_NODE")) rank.local_size = largest_of(*counts);
-    } else if (*launcher.local_size && get(launcher.local_size)) {
+    if (own && !own->local_sizes.empty()) {
+      if (const auto counts = get(own->local_sizes.c_str())) rank.local_size = largest_of(*counts);
+    } else if (!launcher.local_size.empty() && get(launcher.local_size.c_str())) {
       rank.local_size = number_of(get, launcher.local_size, 1);
     }
+    // A requeued job is another study: claims of its first attempt must not block the second.
+    const auto allocation = current_job(get);
+    const std::string attempt = allocation && !allocation->restart.empty() ? "-r" + allocation->restart : "";
+    const std::string of_system = launcher.system ? study_of(get, *launcher.system) : "";
     if (named)
       rank.study = *named;
-    else if (slurm && job)
-      rank.study = study_of_slurm(get, *job) + attempt_of_slurm(get);
-    else if (job)
-      rank.study = launcher.name + ("-" + *job) + attempt_of_slurm(get);
-    else if (const auto allocation = get("SLURM_JOB_ID"))
-      rank.study = fmt::format("{}-in-slurm-{}{}", launcher.name, *allocation, attempt_of_slurm(get));
+    else if (!of_system.empty())
+      rank.study = of_system + attempt;
+    else if (const auto job = launcher.job.empty() ? std::nullopt : get(launcher.job.c_str()))
+      rank.study = launcher.name + ("-" + *job) + attempt;
+    else if (allocation)
+      rank.study = fmt::format("{}-in-{}-{}{}", launcher.name, allocation->system->id, allocation->id, attempt);
     else
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{} started {} processes and does not say of which job they are: name it, as in "

@@ -28,7 +28,7 @@ struct WorkProgress {
 
 /// A process of a job.
 struct ProcessProgress {
-  std::string host, attempt, job;  ///< job: of Slurm, if there is one
+  std::string host, attempt, job;  ///< job: of the batch system, if there is one
   std::string pid_scope;           ///< the scope of its pid (system/processes.hpp); empty: unknown
   int pid = 0, rank = 0, size = 1, restart = 0;
   std::string state = "running";  ///< running | done | interrupted | failed

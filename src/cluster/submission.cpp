@@ -2,6 +2,8 @@
 #include "cluster/submission.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +14,7 @@
 #include "base/text.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
+#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
@@ -27,7 +30,7 @@ int count_of(const std::string& key, const std::string& text, int least) {
   return value;
 }
 
-/// A value that #SBATCH lines accept without quoting.
+/// A value that directives accept without quoting.
 std::string plain_value(const std::string& key, const std::string& text) {
   constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:=&|*()[]+/@";
   if (text.empty() || text.find_first_not_of(allowed) != std::string::npos)
@@ -47,7 +50,7 @@ JobComponent parse_component(const std::string& text) {
     component.arch = plain_value("arch", rest.substr(0, colon));
     rest = colon == std::string::npos ? "" : rest.substr(colon + 1);
   }
-  const std::vector<std::string> keys{"nodes", "gpus-per-node", "gres", "constraint", "partition"};
+  const Words keys{"nodes", "gpus-per-node", "gres", "constraint", "partition"};
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string part = rest.substr(0, comma);
@@ -75,19 +78,85 @@ JobComponent parse_component(const std::string& text) {
 
 namespace fs = std::filesystem;
 
-std::string attempt_study(const std::string& name, int restart) { return fmt::format("{}.r{}", name, restart); }
+std::string attempt_study(const std::string& name, int attempt) { return fmt::format("{}.r{}", name, attempt); }
 
 fs::path submission_folder(const fs::path& store, const std::string& name) { return store / "submissions" / name; }
 
+namespace {
+
+constexpr const char* later_steps = "continuations.jsonl";
+
+nlohmann::json to_json(const SubmittedStep& step) {
+  return {{"step", step.step}, {"job", step.job}, {"arguments", step.arguments}};
+}
+SubmittedStep step_from_json(const nlohmann::json& json) {
+  return {json.at("step"), json.at("job"), json.value("arguments", Words())};
+}
+template <class T>
+nlohmann::json optional_json(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json();
+}
+std::optional<double> optional_number(const nlohmann::json& json, const char* key) {
+  return json.contains(key) && json[key].is_number() ? std::optional<double>(json[key]) : std::nullopt;
+}
+
+}  // namespace
+
 void write_submission(const Submission& submission, const std::vector<SubmittedStep>& steps) {
-  nlohmann::json json{{"xtune_submission", 1},
-                      {"name", submission.name},
-                      {"specs", nlohmann::json::array()},
-                      {"restarts", submission.restarts},
-                      {"steps", nlohmann::json::array()}};
+  nlohmann::json json{
+      {"xtune_submission", 1},
+      {"name", submission.name},
+      {"specs", nlohmann::json::array()},
+      {"scheduler", submission.scheduler.empty() && submission.system ? submission.system->id : submission.scheduler},
+      {"max_jobs", submission.max_jobs},
+      {"gpu_hours", optional_json(gpu_hours(submission))},
+      {"max_gpu_hours", optional_json(submission.max_gpu_hours)},
+      {"steps", nlohmann::json::array()}};
   for (const std::string& spec : submission.specs) json["specs"].push_back(base::printable(spec));
-  for (const SubmittedStep& step : steps) json["steps"].push_back({{"step", step.step}, {"job", step.job}});
+  for (const SubmittedStep& step : steps) json["steps"].push_back(to_json(step));
   system::write_file_atomically(submission.folder / "submission.json", json.dump(2) + "\n");
+}
+
+void add_step(const fs::path& folder, const SubmittedStep& step) {
+  const fs::path file = folder / later_steps;
+  system::write_file_atomically(file, system::read_if_there(file) + to_json(step).dump() + "\n");
+}
+
+std::vector<SubmittedStep> Submitted::jobs_of(const std::string& step) const {
+  std::vector<SubmittedStep> jobs;
+  for (const SubmittedStep& each : steps)
+    if (each.step == step || each.step.starts_with(step + ".r")) jobs.push_back(each);
+  return jobs;
+}
+
+std::string end_of_chain(const Submitted& submitted) {
+  const std::size_t jobs = submitted.jobs_of("measure").size();
+  if (submitted.is_stopped()) return (submitted.folder / "stop").string() + " ends the chain";
+  if (jobs >= static_cast<std::size_t>(submitted.max_jobs))
+    return fmt::format("it has had {} jobs (--max-jobs {})", jobs, submitted.max_jobs);
+  const double hours = submitted.gpu_hours.value_or(0);
+  if (submitted.max_gpu_hours && static_cast<double>(jobs + 1) * hours > *submitted.max_gpu_hours)
+    return fmt::format(
+        "its {} jobs asked for {:.3g} GPU hours, and another one asks for {:.3g} more (--max-gpu-hours "
+        "{:g})",
+        jobs, static_cast<double>(jobs) * hours, hours, *submitted.max_gpu_hours);
+  return "";
+}
+
+namespace {
+
+std::string attempt_line(std::size_t attempt) { return fmt::format("attempt={}\n", attempt); }
+
+}  // namespace
+
+fs::path write_attempt(const Submitted& submitted, const std::string& step, std::size_t attempt) {
+  std::string text = system::read_file(submitted.folder / (step + ".sh"), 1 << 20);
+  const std::string line = "\n" + attempt_line(0);
+  if (const std::size_t at = text.find(line); at != std::string::npos)
+    text.replace(at, line.size(), "\n" + attempt_line(attempt));
+  const fs::path script = submitted.folder / fmt::format("{}.r{}.sh", step, attempt);
+  system::write_file_atomically(script, text);
+  return script;
 }
 
 std::vector<Submitted> read_submissions(const fs::path& store) {
@@ -98,8 +167,14 @@ std::vector<Submitted> read_submissions(const fs::path& store) {
     const fs::path file = entry->path() / "submission.json";
     try {
       const nlohmann::json json = nlohmann::json::parse(system::read_file(file, 1 << 20));
-      Submitted submitted{json.at("name"), entry->path(), json.at("specs"), {}, json.at("restarts")};
-      for (const nlohmann::json& step : json.at("steps")) submitted.steps.push_back({step.at("step"), step.at("job")});
+      Submitted submitted{json.at("name"), entry->path(), json.at("specs"), {}, json.value("scheduler", "")};
+      submitted.max_jobs = json.value("max_jobs", 1);
+      submitted.gpu_hours = optional_number(json, "gpu_hours");
+      submitted.max_gpu_hours = optional_number(json, "max_gpu_hours");
+      for (const nlohmann::json& step : json.at("steps")) submitted.steps.push_back(step_from_json(step));
+      const std::string later = system::read_if_there(entry->path() / later_steps);
+      for (const std::string_view line : base::split_lines(later))
+        submitted.steps.push_back(step_from_json(nlohmann::json::parse(line)));
       dated.emplace_back(fs::last_write_time(file), std::move(submitted));
     } catch (const std::exception&) {  // not submitted completely, or damaged: it cannot be listed
     }
@@ -110,83 +185,41 @@ std::vector<Submitted> read_submissions(const fs::path& store) {
   return list;
 }
 
-// The scripts: values are passed to the shell as quoted words, and to sbatch as separate arguments.
+// The scripts: values are passed to the shell as quoted words, and to the submit command as separate arguments.
 
 namespace {
 
 bool is_option(const std::string& word) { return word.size() > 1 && word[0] == '-'; }
 
-/// Whether the next word may be its value.
-bool may_take_next(const std::string& option) {
-  return option.starts_with("--") ? option.find('=') == std::string::npos : option.size() == 2;
-}
-
-/// -a, --array, or an abbreviation that getopt_long(3) accepts for it.
-bool makes_array(const std::string& word) {
-  const std::string name = word.substr(0, word.find('='));
-  return name.starts_with("--") ? name.size() >= 4 && std::string_view("--array").starts_with(name)
-                                : name.starts_with("-a");
-}
-
 }  // namespace
 
-void check_sbatch_options(const std::vector<std::string>& words, const std::string& source) {
-  bool value_may_follow = false;
+void check_options(const BatchSystem& system, const Words& words, const std::string& source) {
+  const BatchSystem::Given& given = system.given;
+  const RE2 takes_value(given.takes_value, RE2::Quiet), array(given.array, RE2::Quiet);
+  std::int64_t values = 0;  // that may follow
   for (const std::string& word : words) {
-    if (word == "--" || (!is_option(word) && !value_may_follow))
+    if (word == "--" || (!is_option(word) && values-- <= 0))
       throw Error(
           ErrorKind::invalid_argument,
-          fmt::format("{}: '{}' is not an option, and sbatch would take it for the script; xtune submit writes that "
-                      "itself, and takes only options of sbatch there, such as --time=2:00:00",
-                      source, base::printable(word, 80)));
-    if (makes_array(word))
+          fmt::format("{}: '{}' is not an option, and {} would take it for the script; xtune submit writes that "
+                      "itself, and takes only options of {} there{}",
+                      source, base::printable(word, 80), fmt::join(system.submit.command, " "),
+                      fmt::join(system.submit.command, " "),
+                      given.time.empty() ? "" : ", such as " + given.time.front().first + "2:00:00"));
+    if (is_option(word) && !given.array.empty() && RE2::FullMatch(word, array))
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{}: {} would do the whole submission once for each index of the array; more processes "
                               "in one search come from --nodes and --gpus-per-node",
                               source, base::printable(word, 80)));
-    value_may_follow = is_option(word) && may_take_next(word);
+    if (is_option(word)) values = RE2::FullMatch(word, takes_value) ? given.values : 0;
   }
 }
 
-namespace {
-
-/// The last one of an option's values, as "--name=value".
-std::vector<std::string> option_value(const std::vector<std::string>& words, const std::string& letter,
-                                      const std::string& name) {
-  std::vector<std::string> found;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const bool next = word == letter || word == name;
-    if (next && i + 1 < words.size())
-      found = {name + "=" + words[i + 1]};
-    else if (word.starts_with(name + "="))
-      found = {word};
-    else if (!next && word.starts_with(letter))
-      found = {name + "=" + word.substr(2)};
-  }
-  return found;
-}
-
-}  // namespace
-
-std::vector<std::string> account_option(const std::vector<std::string>& words) {
-  return option_value(words, "-A", "--account");
-}
-
-std::vector<std::string> time_option(const std::vector<std::string>& words) {
-  return option_value(words, "-t", "--time");
-}
-
-std::vector<std::string> cpus_option(const std::vector<std::string>& words) {
-  std::vector<std::string> found = option_value(words, "-c", "--cpus-per-task");
-  return found.empty() ? option_value(words, "--cpus-per-gpu", "--cpus-per-gpu") : found;
-}
-
-std::vector<std::string> directive_words(const std::vector<std::string>& lines) {
-  constexpr std::string_view start = "#SBATCH ";
-  std::vector<std::string> words;
+Words directive_words(const BatchSystem& system, const Words& lines) {
+  const std::string start = system.options.prefix + " ";
+  Words words;
   for (const std::string& line : lines) {
-    if (!line.empty() && !line.starts_with('#')) break;  // sbatch reads no options behind the first command
+    if (!line.empty() && !line.starts_with('#')) break;  // no options are read behind the first command
     if (line.starts_with(start))
       for (std::string& word : system::shell_words(std::string_view(line).substr(start.size())))
         words.push_back(std::move(word));
@@ -194,153 +227,252 @@ std::vector<std::string> directive_words(const std::vector<std::string>& lines) 
   return words;
 }
 
+std::optional<double> gpu_hours(const Submission& submission) {
+  if (!submission.system) return std::nullopt;
+  const std::string time = given_option(submission.system->given.time, submission.options).value;
+  const auto seconds = parse_duration(time, &submission.system->options);
+  if (!seconds) return std::nullopt;
+  double gpus = 0;
+  for (const JobComponent& component : submission.components) gpus += component.nodes * component.gpus_per_node;
+  return gpus * *seconds / 3600;
+}
+
 namespace {
 
-using Words = std::vector<std::string>;
-
 void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
-
-/// In Slurm's file name patterns, %% is a literal %.
-std::string log_pattern(const fs::path& path) {
-  std::string pattern;
-  for (const char c : path.string()) pattern += c == '%' ? "%%" : std::string(1, c);
-  return pattern;
-}
 
 /// Cores that each process of a job compiles with unless the user says otherwise. Nodes with GPUs have more for each.
 constexpr int default_cpus = 4;
 
-/// Whether the options of a job, or a line of --setup, say how many cores a process gets.
-bool names_cpus(const Submission& submission, const Words& options) {
-  return !cpus_option(options).empty() || !cpus_option(directive_words(submission.setup)).empty();
-}
+/// Writes the scripts of one submission.
+class Scripts {
+ public:
+  explicit Scripts(const Submission& submission) : submission_(submission), system_(*submission.system) {}
 
-/// Of a component of the measuring job. 0: what the site or the user's options give.
-int cpus_of(const Submission& submission, std::size_t component) {
-  // The lines of --setup stand behind the last component, and say nothing of the others.
-  const bool is_last = component + 1 == submission.components.size();
-  if (is_last ? names_cpus(submission, submission.sbatch) : !cpus_option(submission.sbatch).empty()) return 0;
-  const int gpus = submission.components[component].gpus_per_node;
-  return submission.cpus_per_task > 0 ? submission.cpus_per_task : gpus > 0 ? default_cpus : 0;
-}
-
-std::string cpus_line(int cpus) { return cpus > 0 ? fmt::format("#SBATCH --cpus-per-task={}\n", cpus) : ""; }
-
-/// Options of sbatch as the script has them, so that a saved script can be submitted again.
-std::string directive_lines(const Words& options) {
-  std::string lines;
-  for (std::size_t i = 0; i < options.size(); ++i) {
-    const bool value_follows = i + 1 < options.size() && !options[i + 1].starts_with("-");
-    std::string line = "#SBATCH " + system::command_line({options[i]});
-    if (value_follows) line += " " + system::command_line({options[++i]});
-    // What sbatch might read otherwise in a line, it gets as an argument only.
-    if (line.find_first_of("\n\\") == std::string::npos) lines += line + "\n";
+  JobStep compile() const {
+    // Not longer than what is waited for.
+    const Words options = cpu_job_options(given_option(system_.given.time, submission_.options).words);
+    const int cpus = names_cores(options)            ? 0
+                     : submission_.cpus_per_task > 0 ? submission_.cpus_per_task
+                                                     : default_cpus;
+    return single("compile", cpus, options, "", system::command_line(compile_command(submission_)) + "\n");
   }
-  return lines;
-}
 
-std::string component_lines(const JobComponent& component, int cpus) {
-  std::string lines = fmt::format("#SBATCH --nodes={}\n#SBATCH --ntasks-per-node={}\n", component.nodes,
-                                  std::max(component.gpus_per_node, 1));
-  lines += cpus_line(cpus);
-  if (!component.gres.empty())
-    lines += "#SBATCH --gres=" + component.gres + "\n";
-  else if (component.gpus_per_node > 0)
-    lines += fmt::format("#SBATCH --gpus-per-node={}\n", component.gpus_per_node);
-  if (!component.constraint.empty()) lines += "#SBATCH --constraint=" + component.constraint + "\n";
-  if (!component.partition.empty()) lines += "#SBATCH --partition=" + component.partition + "\n";
-  return lines;
-}
-
-std::string word_of(const std::string& text) { return system::command_line({text}); }
-
-// If a site passes no environment on, bash sets a PATH but does not export it.
-std::string begin(const Submission& submission) {
-  std::string text;
-  for (const std::string& line : submission.setup) text += line + "\n";
-  return text + "set -u\nexport PATH\n";
-}
-
-/// log: of sbatch, "--output=...".
-std::string header(const Submission& submission, const std::string& step, const std::string& log) {
-  return fmt::format("#!/bin/bash\n#SBATCH --job-name=xtune-{}-{}\n", step, submission.name) + directive_lines({log});
-}
-
-/// Who pays is the same for all steps; --cpu-option says it otherwise.
-Words cpu_job_options(const Submission& submission, const Words& time) {
-  Words options = account_option(submission.sbatch);
-  append(options, time);
-  append(options, submission.compile_sbatch);
-  return options;
-}
-
-// The measuring nodes must find the same program as this one: its path is absolute, regardless of their PATH.
-std::string compile_script(const Submission& submission, const std::string& log, const Words& options) {
-  const int cpus = names_cpus(submission, options) ? 0
-                   : submission.cpus_per_task > 0  ? submission.cpus_per_task
-                                                   : default_cpus;
-  return header(submission, "compile", log) + "#SBATCH --ntasks=1\n" + cpus_line(cpus) + directive_lines(options) +
-         begin(submission) + system::command_line(compile_command(submission)) + "\n";
-}
-
-std::string measure_script(const Submission& submission, const std::string& log) {
-  std::string text = header(submission, "measure", log);
-  // Only to the steps; the shell below waits for their ends. xtune stops by itself before that: this is for jobs that
-  // are ended earlier.
-  text += "#SBATCH --signal=USR1@60\n#SBATCH --requeue\n#SBATCH --open-mode=append\n";
-  for (std::size_t i = 0; i < submission.components.size(); ++i)
-    text += (i > 0 ? "#SBATCH hetjob\n" : "") + component_lines(submission.components[i], cpus_of(submission, i)) +
-            directive_lines(submission.sbatch);
-  text += begin(submission);
-  text += "attempt=${SLURM_RESTART_COUNT:-0}\n";
-  text += "export XTUNE_STUDY=" + word_of(submission.name) + ".r$attempt\n";
-  text += "folder=" + word_of(submission.folder.string()) + "\n";
-  text += "pids=()\n";
-  Words run{submission.program.string(), "run"};
-  append(run, submission.specs);
-  append(run, {"--store", submission.store.string(), "--format", "json"});
-  append(run, submission.run_arguments);
-  const bool heterogeneous = submission.components.size() > 1;
-  for (std::size_t i = 0; i < submission.components.size(); ++i) {
-    // --export: after sbatch --export=NONE srun would otherwise pass no variables on, not even the study's name.
-    Words srun{"srun", "--export=ALL", "--kill-on-bad-exit=0", "--wait=0", "--no-kill"};
-    if (heterogeneous) srun.push_back(fmt::format("--het-group={}", i));
-    if (submission.components[i].gpus_per_node > 0) srun.push_back("--gpus-per-task=1");
-    // From Slurm 22.05 on, srun does not take over sbatch's --cpus-per-task.
-    const std::string variable =
-        heterogeneous ? fmt::format("SLURM_CPUS_PER_TASK_HET_GROUP_{}", i) : std::string("SLURM_CPUS_PER_TASK");
-    text += fmt::format(
-        "XTUNE_COMPONENT={0} {1} ${{{2}:+--cpus-per-task=${2}}} {3} > \"$folder/answers-{0}.r$attempt.json\" "
-        "&\npids+=($!)\n",
-        i, system::command_line(srun), variable, system::command_line(run));
+  JobStep merge() const {
+    // Many sites refuse a job without a limit.
+    constexpr double limit_s = 1800;
+    const Words options =
+        cpu_job_options(fill_words(system_.options.time, {{"time", write_duration(limit_s, system_.options)}}));
+    const std::string program = word_of(submission_.program.string());
+    const std::string store = word_of(submission_.store.string()), name = word_of(submission_.name);
+    return single("merge", 0, options, attempt_line(0) + "folder=" + word_of(submission_.folder.string()) + "\n",
+                  fmt::format("{0} && exit  # the search goes on in a later job, for which another merge waits\n"
+                              "{1} store verify --store {2} > \"$folder/verify.txt\" 2>&1\n"
+                              "{1} status {3} --store {2} --format json > \"$folder/status.json\"\n"
+                              "{1} status {3} --store {2}\n",
+                              continuation("merge"), program, store, name));
   }
-  text +=
-      "trap 'kill -TERM \"${pids[@]}\" 2>/dev/null; wait; exit 143' TERM\n"
-      "worst=0 again=no\n"
-      "for pid in \"${pids[@]}\"; do\n"
-      "  wait \"$pid\"\n"
-      "  code=$?\n"
-      "  [ \"$code\" = 130 ] && again=yes\n"
-      "  [ \"$code\" -gt \"$worst\" ] && worst=$code\n"
-      "done\n";
-  text += fmt::format(
-      "if [ \"$again\" = yes ] && [ \"$attempt\" -lt {} ]; then\n"
-      "  scontrol requeue \"$SLURM_JOB_ID\" && wait && sleep 600\n"
-      "fi\n"
-      "exit \"$worst\"\n",
-      submission.restarts);
-  return text;
-}
 
-std::string merge_script(const Submission& submission, const std::string& log, const Words& options) {
-  const std::string program = word_of(submission.program.string());
-  const std::string store = word_of(submission.store.string()), name = word_of(submission.name);
-  return header(submission, "merge", log) + "#SBATCH --ntasks=1\n" + directive_lines(options) + begin(submission) +
-         "folder=" + word_of(submission.folder.string()) + "\n" +
-         fmt::format("{} store verify --store {} > \"$folder/verify.txt\" 2>&1\n", program, store) +
-         fmt::format("{} status {} --store {} --format json > \"$folder/status.json\"\n", program, name, store) +
-         fmt::format("{} status {} --store {}\n", program, name, store);
-}
+  JobStep measure() const {
+    std::string text = header("measure") + directive_lines(fill_words(system_.options.measure, {}));
+    for (std::size_t i = 0; i < submission_.components.size(); ++i)
+      text += (i > 0 ? system_.options.prefix + " " + system_.components.directive + "\n" : "") +
+              directive_lines(fill_words(system_.options.component, component_values(i))) +
+              directive_lines(submission_.options);
+    text += begin() + attempt_line(0);
+    const bool on_hosts = system_.start.command.empty();
+    if (on_hosts) text += "if [ \"${1-}\" = rank ]; then attempt=$2; fi\n";
+    text += "export XTUNE_STUDY=" + word_of(submission_.name) + ".r$attempt\n";
+    text += "folder=" + word_of(submission_.folder.string()) + "\n";
+    if (on_hosts) text += rank_lines();
+    text += "pids=()\n" + (on_hosts ? start_on_hosts() : start_by_command());
+    text += "continue_search() {\n  " + continuation("measure") + "\n}\n";
+    // The continuation waits for the end of this job; submitting it first leaves the most time for it.
+    text += fmt::format("trap 'kill -TERM \"${{pids[@]}}\" 2>/dev/null; continue_search; wait; exit 143' {}\n",
+                        fmt::join(system_.start.warnings, " "));
+    text +=
+        "worst=0 again=no\n"
+        "for pid in \"${pids[@]}\"; do\n"
+        "  wait \"$pid\"\n"
+        "  code=$?\n"
+        "  [ \"$code\" = 130 ] && again=yes\n"
+        "  [ \"$code\" -gt \"$worst\" ] && worst=$code\n"
+        "done\n";
+    text += "[ \"$again\" = yes ] && continue_search && exit\nexit \"$worst\"\n";
+    JobStep step{"measure", text, first_arguments("measure")};
+    append(step.arguments, submission_.options);
+    // The submit command takes the options of each component separately: a given limit applies to all.
+    for (std::size_t i = 1; i < submission_.components.size(); ++i) {
+      step.arguments.push_back(system_.components.argument);
+      append(step.arguments, submission_.options);
+    }
+    return step;
+  }
+
+ private:
+  static std::string word_of(const std::string& text) { return system::command_line({text}); }
+
+  /// Submits the next job of a step; fails if none follows.
+  std::string continuation(const std::string& step) const {
+    return fmt::format("{} continue {} --step {} --attempt \"$attempt\" --store {}",
+                       word_of(submission_.program.string()), word_of(submission_.name), step,
+                       word_of(submission_.store.string()));
+  }
+
+  JobStep single(const std::string& step, int cpus, const Words& options, const std::string& variables,
+                 const std::string& commands) const {
+    Values values;
+    if (cpus > 0) values["cores"] = std::to_string(cpus);
+    JobStep made{step,
+                 header(step) + directive_lines(fill_words(system_.options.single, values)) + directive_lines(options) +
+                     begin() + variables + commands,
+                 first_arguments(step)};
+    append(made.arguments, options);
+    return made;
+  }
+
+  Words log_option(const std::string& step) const {
+    std::string path;
+    for (const char c : (submission_.folder / (step + "-")).string()) {
+      const auto escaped = std::find_if(system_.options.escape.begin(), system_.options.escape.end(),
+                                        [c](const auto& each) { return each.first == std::string(1, c); });
+      path += escaped == system_.options.escape.end() ? std::string(1, c) : escaped->second.text;
+    }
+    return fill_words(system_.options.log, {{"log", path}, {"folder", submission_.folder.string()}});
+  }
+
+  Words first_arguments(const std::string& step) const {
+    Words words = system_.submit.options;
+    append(words, log_option(step));
+    return words;
+  }
+
+  std::string header(const std::string& step) const {
+    return "#!/bin/bash\n" +
+           directive_lines(fill_words(system_.options.job, {{"name", "xtune-" + step + "-" + submission_.name}})) +
+           directive_lines(log_option(step));
+  }
+
+  // If a site passes no environment on, bash sets a PATH but does not export it.
+  std::string begin() const {
+    std::string text;
+    for (const std::string& line : submission_.setup) text += line + "\n";
+    if (!submission_.scheduler.empty()) text += "export XTUNE_SCHEDULER=" + word_of(submission_.scheduler) + "\n";
+    return text + "set -u\nexport PATH\n";
+  }
+
+  /// Options as the script has them, so that a saved script can be submitted again.
+  std::string directive_lines(const Words& options) const {
+    std::string lines;
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      std::string line = system_.options.prefix + " " + system::command_line({options[i]});
+      while (i + 1 < options.size() && !options[i + 1].starts_with("-"))
+        line += " " + system::command_line({options[++i]});
+      // What might be read otherwise in a line is an argument only.
+      if (line.find_first_of("\n\\") == std::string::npos) lines += line + "\n";
+    }
+    return lines;
+  }
+
+  /// Whether the options of a job, or a line of --setup, say how many cores a process gets.
+  bool names_cores(const Words& options) const {
+    return !given_option(system_.given.cores, options).words.empty() ||
+           !given_option(system_.given.cores, directive_words(system_, submission_.setup)).words.empty();
+  }
+
+  /// Of a component of the measuring job. 0: what the site or the user's options give.
+  int cores_of(std::size_t component) const {
+    // The lines of --setup stand behind the last component, and say nothing of the others.
+    const bool is_last = component + 1 == submission_.components.size();
+    if (is_last ? names_cores(submission_.options)
+                : !given_option(system_.given.cores, submission_.options).words.empty())
+      return 0;
+    const int gpus = submission_.components[component].gpus_per_node;
+    return submission_.cpus_per_task > 0 ? submission_.cpus_per_task : gpus > 0 ? default_cpus : 0;
+  }
+
+  Values component_values(std::size_t number) const {
+    const JobComponent& component = submission_.components[number];
+    const int ranks = std::max(component.gpus_per_node, 1), cores = cores_of(number);
+    const auto text = [](int value) { return std::to_string(value); };
+    Values values{{"nodes", text(component.nodes)},
+                  {"ranks_per_node", text(ranks)},
+                  {"ranks", text(component.nodes * ranks)},
+                  {"slots", text(component.nodes * ranks * std::max(cores, 1))},
+                  {"node_cores", text(ranks * std::max(cores, 1))},
+                  {"cores_or_1", text(std::max(cores, 1))}};
+    if (cores > 0) values["cores"] = text(cores);
+    if (component.gpus_per_node > 0) values["gpus_per_rank"] = "1";
+    if (submission_.components.size() > 1) values["component"] = text(static_cast<int>(number));
+    if (!component.gres.empty())
+      values["gres"] = component.gres;
+    else if (component.gpus_per_node > 0)
+      values["gpus_per_node"] = text(component.gpus_per_node);
+    if (!component.constraint.empty()) values["constraint"] = component.constraint;
+    if (!component.partition.empty()) values["queue"] = component.partition;
+    return values;
+  }
+
+  /// Who pays is the same for all steps; --cpu-option says it otherwise.
+  Words cpu_job_options(const Words& time) const {
+    Words options = given_option(system_.given.account, submission_.options).words;
+    append(options, time);
+    append(options, submission_.compile_options);
+    return options;
+  }
+
+  // The measuring nodes must find the same program as this one: its path is absolute, regardless of their PATH.
+  std::string run_command() const {
+    Words run{submission_.program.string(), "run"};
+    append(run, submission_.specs);
+    append(run, {"--store", submission_.store.string(), "--format", "json"});
+    append(run, submission_.run_arguments);
+    return system::command_line(run);
+  }
+
+  std::string start_by_command() const {
+    std::string text;
+    for (std::size_t i = 0; i < submission_.components.size(); ++i)
+      text += fmt::format("XTUNE_COMPONENT={0} {1} {2} > \"$folder/answers-{0}.r$attempt.json\" &\npids+=($!)\n", i,
+                          fill(system_.start.command, component_values(i)).value_or(""), run_command());
+    return text;
+  }
+
+  /// What the script does on the hosts: it is one process, which chooses a GPU of the host by its number there.
+  std::string rank_lines() const {
+    std::string text =
+        "if [ \"${1-}\" = rank ]; then\n"
+        "  export XTUNE_RANK=$3 XTUNE_RANKS=$4 XTUNE_LOCAL_RANKS=$6 XTUNE_COMPONENT=0\n";
+    if (submission_.components[0].gpus_per_node > 0)
+      text +=
+          "  devices=CUDA_VISIBLE_DEVICES\n"
+          "  [ -e /dev/kfd ] && devices=ROCR_VISIBLE_DEVICES\n"
+          "  IFS=, read -ra given <<< \"${!devices-}\"\n"
+          "  if [ \"${#given[@]}\" = 0 ]; then export \"$devices=$5\"; else export "
+          "\"$devices=${given[$(($5 % ${#given[@]}))]}\"; fi\n";
+    return text + "  exec " + run_command() + " >> \"$folder/answers-0.r$attempt.json\"\nfi\n";
+  }
+
+  std::string start_on_hosts() const {
+    Values values = component_values(0);
+    values["host"] = "\"$host\"";
+    return fmt::format(
+        "mapfile -t hosts < <({})\n"
+        "declare -A here there\n"
+        "for host in \"${{hosts[@]}}\"; do here[$host]=$((${{here[$host]-0}} + 1)); done\n"
+        "for rank in \"${{!hosts[@]}}\"; do\n"
+        "  host=${{hosts[rank]}} local=${{there[${{hosts[rank]}}]-0}}\n"
+        "  there[$host]=$((local + 1))\n"
+        "  {} bash \"$folder/measure.sh\" rank \"$attempt\" \"$rank\" \"${{#hosts[@]}}\" \"$local\" "
+        "\"${{here[$host]}}\" &\n"
+        "  pids+=($!)\n"
+        "done\n",
+        fill(system_.start.hosts, values).value_or(""), fill(system_.start.on_host, values).value_or(""));
+  }
+
+  const Submission& submission_;
+  const BatchSystem& system_;
+};
 
 }  // namespace
 
@@ -357,28 +489,45 @@ Words compile_command(const Submission& submission) {
 }
 
 std::vector<JobStep> job_steps(const Submission& submission) {
+  const Scripts scripts(submission);
   std::vector<JobStep> steps;
-  const auto log = [&](const std::string& step) {
-    return "--output=" + log_pattern(submission.folder / (step + "-")) + "%j.log";
-  };
-  if (submission.compile_job && !compile_command(submission).empty()) {
-    // Not longer than what is waited for.
-    const Words options = cpu_job_options(submission, time_option(submission.sbatch));
-    steps.push_back({"compile", compile_script(submission, log("compile"), options), {"--parsable", log("compile")}});
-    append(steps.back().arguments, options);
-  }
-  steps.push_back({"measure", measure_script(submission, log("measure")), {"--parsable", log("measure")}});
-  append(steps.back().arguments, submission.sbatch);
-  // sbatch takes the options of each component separately: a given limit applies to all.
-  for (std::size_t i = 1; i < submission.components.size(); ++i) {
-    steps.back().arguments.emplace_back(":");
-    append(steps.back().arguments, submission.sbatch);
-  }
-  // Many sites refuse a job without a limit.
-  const Words options = cpu_job_options(submission, {"--time=30"});
-  steps.push_back({"merge", merge_script(submission, log("merge"), options), {"--parsable", log("merge")}});
-  append(steps.back().arguments, options);
+  if (submission.compile_job && !compile_command(submission).empty()) steps.push_back(scripts.compile());
+  steps.push_back(scripts.measure());
+  steps.push_back(scripts.merge());
   return steps;
+}
+
+Words submit_command(const BatchSystem& system, const Words& arguments, const fs::path& script,
+                     const std::string& after) {
+  const BatchSystem::Submit& submit = system.submit;
+  const auto job = current_job();
+  Words words = job && job->system == &system && !submit.inside.empty() ? submit.inside : submit.command;
+  if (!after.empty()) append(words, fill_words(submit.dependency, {{"job", after}}));
+  append(words, arguments);
+  if (!submit.script_on_stdin) words.push_back(script.string());
+  return words;
+}
+
+std::string submit_step(const BatchSystem& system, const Words& command, const fs::path& script) {
+  system::CommandOptions options;
+  options.timeout_ms = 60'000;
+  if (system.submit.script_on_stdin) options.stdin_text = system::read_file(script, 1 << 20);
+  system::CommandResult result;
+  try {
+    result = system::run_command(command, options);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::unavailable,
+                fmt::format("{}; --dry-run prints the scripts for another machine", error.what()));
+  }
+  const std::string job = job_in_answer(system, result.stdout_text);
+  if (result.ok() && !job.empty()) return job;
+  const std::string answer = result.stdout_text.substr(0, result.stdout_text.find_last_not_of(" \n") + 1);
+  throw Error(ErrorKind::unavailable,
+              fmt::format("{} {}\n{}", base::printable(system::command_line(command), 500),
+                          result.ok() ? "printed no job number:" +
+                                            base::printable(" " + answer.substr(answer.rfind('\n') + 1), 80)
+                                      : "failed: " + system::describe_exit(result.exit_code, result.signal),
+                          base::printable_lines(result.stderr_text, 2000)));
 }
 
 }  // namespace xtune::cluster

@@ -1,9 +1,7 @@
-// Jobs for a batch system: their components, what is stored about a submission, and its scripts and options for sbatch.
+// Jobs for a batch system: their components, what is stored about a submission, its scripts, and its continuations.
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
+#include "cluster/batch_system.hpp"
 
 namespace xtune::cluster {
 
@@ -20,62 +18,80 @@ struct JobComponent {
 JobComponent parse_component(const std::string& text);
 
 struct Submission {
+  const BatchSystem* system = nullptr;
+  std::string scheduler;                         ///< as the user named the system; empty: it was found
   std::string name;                              ///< unique in this store; only letters, digits, '-', '_' and '.'
   std::filesystem::path store, folder, program;  ///< absolute; folder: for scripts, logs and answers
-  std::vector<std::string> specs;                ///< absolute
-  std::vector<std::string> run_arguments;        ///< for `xtune run` and `compile`: -D and similar
+  Words specs;                                   ///< absolute
+  Words run_arguments;                           ///< for `xtune run` and `compile`: -D and similar
   std::vector<JobComponent> components;          ///< at least one
-  std::vector<std::string> sbatch;               ///< the user's options, for the measuring job
+  Words options;                                 ///< the user's, of the submit command, for the measuring job
   int cpus_per_task = 0;                         ///< 0: default_cpus where there are GPUs, else what the site gives
-  std::vector<std::string> setup;                ///< lines of bash before each program: module load ...
+  Words setup;                                   ///< lines of bash before each program: module load ...
   bool compile_job = false;                      ///< compile first, in a separate job
-  std::vector<std::string> compile_sbatch;       ///< its options
-  int restarts = 20;                             ///< maximum number of restarts of a job that reaches its time limit
+  Words compile_options;                         ///< the user's, for jobs that need no GPU
+  int max_jobs = 20;                             ///< of the measuring step: the first one and its continuations
+  std::optional<double> max_gpu_hours;           ///< of the measuring jobs together
 };
 
-/// The studies of a submission's attempts: "<name>.r0", "<name>.r1" ...
-std::string attempt_study(const std::string& name, int restart);
+/// nodes x GPUs x time that a measuring job asks for; nullopt: its options do not say the time in a form that is known.
+std::optional<double> gpu_hours(const Submission& submission);
 
-/// The facts about a submission in <folder>/submission.json.
+/// The studies of a submission's jobs: "<name>.r0", "<name>.r1" ...
+std::string attempt_study(const std::string& name, int attempt);
+
+/// A job of a submission.
 struct SubmittedStep {
-  std::string step, job;  ///< job: the id that sbatch returned
+  std::string step, job;  ///< "measure", its continuation "measure.r1"; the id that the batch system returned
+  Words arguments{};      ///< as of JobStep, for continuations
 };
+/// The facts about a submission in <folder>/submission.json.
 void write_submission(const Submission& submission, const std::vector<SubmittedStep>& steps);
+/// Adds a job that was submitted later, from inside another one.
+void add_step(const std::filesystem::path& folder, const SubmittedStep& step);
 struct Submitted {
   std::string name;
   std::filesystem::path folder;
-  std::vector<std::string> specs;
+  Words specs;
   std::vector<SubmittedStep> steps;
-  int restarts = 0;
+  std::string scheduler;  ///< for choose_batch_system
+  int max_jobs = 1;
+  std::optional<double> gpu_hours, max_gpu_hours;  ///< gpu_hours: of one job
+
+  bool is_stopped() const { return std::filesystem::exists(folder / "stop"); }
+  /// The jobs of a step, the latest last.
+  std::vector<SubmittedStep> jobs_of(const std::string& step) const;
 };
+/// Why no job follows the latest measuring one; empty: one may.
+std::string end_of_chain(const Submitted& submitted);
+/// Writes <step>.r<attempt>.sh, the step's script for this attempt, and returns its path.
+std::filesystem::path write_attempt(const Submitted& submitted, const std::string& step, std::size_t attempt);
+
 /// The submissions of a store, the latest last.
 std::vector<Submitted> read_submissions(const std::filesystem::path& store);
 std::filesystem::path submission_folder(const std::filesystem::path& store, const std::string& name);
 
-/// Throws Error(invalid_argument) for a word that is neither an option nor an option's value, which sbatch would take
-/// for the script, and for a job array. source: their origin, for the message.
-void check_sbatch_options(const std::vector<std::string>& words, const std::string& source);
-/// -A or --account, in any of its forms, as one word; empty if it is not among them.
-std::vector<std::string> account_option(const std::vector<std::string>& words);
+/// Throws Error(invalid_argument) for a word that is neither an option nor an option's value, which the submit command
+/// would take for the script, and for a job array. source: their origin, for the message.
+void check_options(const BatchSystem& system, const Words& words, const std::string& source);
 
-/// The same of -t or --time.
-std::vector<std::string> time_option(const std::vector<std::string>& words);
-
-/// The same of -c or --cpus-per-task, else of --cpus-per-gpu.
-std::vector<std::string> cpus_option(const std::vector<std::string>& words);
-
-/// The options in the lines of a script that sbatch reads: those with #SBATCH before the first command.
-std::vector<std::string> directive_words(const std::vector<std::string>& lines);
+/// The options in the lines of a script that the system reads: those with its prefix before the first command.
+Words directive_words(const BatchSystem& system, const Words& lines);
 
 struct JobStep {
-  std::string name;                    ///< compile | measure | merge
-  std::string script;                  ///< text
-  std::vector<std::string> arguments;  ///< for sbatch, before the script; without the dependency
+  std::string name;    ///< compile | measure | merge
+  std::string script;  ///< text
+  Words arguments;     ///< for the submit command, before the script; without the dependency
 };
 
 /// compile if requested, measure, merge; each waits for the previous ones, whether they succeed or not.
 std::vector<JobStep> job_steps(const Submission& submission);
+/// The command that submits it. after: the id of the job that it waits for; empty: none.
+Words submit_command(const BatchSystem& system, const Words& arguments, const std::filesystem::path& script,
+                     const std::string& after);
+/// Submits it, and returns the job's id. Throws Error(unavailable).
+std::string submit_step(const BatchSystem& system, const Words& command, const std::filesystem::path& script);
 /// `xtune compile` of everything, for the compile step; empty: no architecture is named.
-std::vector<std::string> compile_command(const Submission& submission);
+Words compile_command(const Submission& submission);
 
 }  // namespace xtune::cluster

@@ -2,16 +2,16 @@
 #include "cluster/walltime.hpp"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
+#include <ctime>
 
 #include "base/text.hpp"
 #include "cluster/shared_study.hpp"
 #include "core/store/record_log.hpp"
 #include "system/files.hpp"
-#include "system/subprocess.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::cluster {
@@ -21,70 +21,47 @@ namespace {
 // A twentieth of the job is reserved for its end: stopping workers, flushing records, and waiting for other processes.
 constexpr double margin_share = 0.05, min_margin_s = 2, max_margin_s = 60;
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+/// The variable with the end of a job, in Unix seconds; 0 means unknown.
+std::optional<double> told_end(const BatchSystem& system, const ReadVariable& get) {
+  if (system.time_left.variable.empty()) return std::nullopt;
+  const std::string text = get(system.time_left.variable.c_str()).value_or("");
+  std::int64_t unix_s = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), unix_s);
+  if (error != std::errc() || end != text.data() + text.size() || unix_s <= 0) return std::nullopt;
+  return static_cast<double>(unix_s);
 }
 
-/// SLURM_JOB_END_TIME, in Unix seconds; 0 means unknown.
-std::optional<std::int64_t> told_end(const ReadVariable& get) {
-  const auto unix_s = whole_number(get("SLURM_JOB_END_TIME").value_or(""));
-  return unix_s == 0 ? std::nullopt : unix_s;
-}
-
-/// The minimum of the durations, one per line: a heterogeneous job has one for each component, and ends with the first.
-std::optional<double> shortest_duration(const std::string& lines) {
+/// What the system's command says is left: the minimum, since a heterogeneous job has a line for each component, and
+/// ends with the first.
+std::optional<double> asked_left(const CurrentJob& job, double unix_s, const AskProgram& ask) {
+  const BatchSystem::TimeLeft& keys = job.system->time_left;
+  if (keys.command.empty()) return std::nullopt;
+  const std::string answer = ask(fill_words(keys.command, {{"job", job.id}}));
+  std::string text, start;
   std::optional<double> least;
-  std::istringstream words(lines);
-  for (std::string word; words >> word;)
-    if (const auto seconds = parse_duration(word)) least = std::min(least.value_or(*seconds), *seconds);
+  const RE2 left(keys.left, RE2::Quiet);
+  for (re2::StringPiece rest(answer); !keys.left.empty() && RE2::FindAndConsume(&rest, left, &text);) {
+    // The unit of a plain number is that of the user's options, not of answers.
+    BatchSystem::Options options;
+    options.two_parts_are_hours = job.system->options.two_parts_are_hours;
+    if (const auto seconds = parse_duration(text, &options)) least = std::min(least.value_or(*seconds), *seconds);
+  }
+  std::tm started{};
+  started.tm_isdst = -1;
+  if (!keys.limit.empty() && RE2::PartialMatch(answer, RE2(keys.limit, RE2::Quiet), &text) &&
+      RE2::PartialMatch(answer, RE2(keys.start, RE2::Quiet), &start) &&
+      ::strptime(start.c_str(), keys.started.c_str(), &started) != nullptr)
+    if (const auto seconds = parse_duration(text))
+      least = static_cast<double>(std::mktime(&started)) + *seconds - unix_s;
   return least;
 }
 
 }  // namespace
 
-std::optional<double> parse_duration(std::string_view text) {
-  double seconds = 0;
-  bool has_days = false;
-  if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
-    const auto days = whole_number(text.substr(0, dash));
-    if (!days) return std::nullopt;
-    has_days = true;
-    seconds = 86400.0 * static_cast<double>(*days);
-    text.remove_prefix(dash + 1);
-  }
-  std::vector<double> parts;
-  for (bool more = true; more;) {
-    const std::size_t colon = std::min(text.find(':'), text.size());
-    const auto value = whole_number(text.substr(0, colon));
-    if (!value) return std::nullopt;
-    parts.push_back(static_cast<double>(*value));
-    more = colon < text.size();
-    text.remove_prefix(std::min(colon + 1, text.size()));
-  }
-  if (parts.size() > 3) return std::nullopt;
-  // After days come hours; otherwise the last part is seconds.
-  if (has_days) parts.resize(3);
-  double rest = 0;
-  for (const double part : parts) rest = 60 * rest + part;
-  return seconds + rest;
-}
-
-std::string ask_program(const std::vector<std::string>& argv) {
-  system::CommandOptions options;
-  options.timeout_ms = 10'000;
-  try {
-    const system::CommandResult result = system::run_command(argv, options);
-    return result.ok() ? result.stdout_text : std::string();
-  } catch (const Error&) {  // not installed
-    return {};
-  }
-}
-
-bool only_squeue_knows(const std::string& given, const ReadVariable& get) {
-  return given == "auto" && !get("XTUNE_WALLTIME") && whole_number(get("SLURM_JOB_ID").value_or("")) && !told_end(get);
+bool only_a_command_knows(const std::string& given, const ReadVariable& get) {
+  if (given != "auto" || get("XTUNE_WALLTIME")) return false;
+  const auto job = current_job(get);
+  return job && !job->system->time_left.command.empty() && !told_end(*job->system, get);
 }
 
 std::optional<Walltime> find_walltime(const std::string& given, std::int64_t unix_time_ms, const ReadVariable& get,
@@ -102,12 +79,11 @@ std::optional<Walltime> find_walltime(const std::string& given, std::int64_t uni
                               base::printable(text, 80)));
     return Walltime{*seconds, source};
   }
-  const auto job = get("SLURM_JOB_ID");
-  if (!job || !whole_number(*job)) return std::nullopt;
-  if (const auto unix_s = told_end(get))
-    return Walltime{static_cast<double>(*unix_s) - static_cast<double>(unix_time_ms) * 1e-3, "SLURM_JOB_END_TIME"};
-  if (const auto left = shortest_duration(ask({"squeue", "-h", "-j", *job, "-o", "%L"})))
-    return Walltime{*left, "squeue"};
+  const auto job = current_job(get);
+  if (!job) return std::nullopt;
+  const double unix_s = static_cast<double>(unix_time_ms) * 1e-3;
+  if (const auto end_s = told_end(*job->system, get)) return Walltime{*end_s - unix_s, job->system->time_left.variable};
+  if (const auto left = asked_left(*job, unix_s, ask)) return Walltime{*left, job->system->time_left.command.front()};
   return std::nullopt;
 }
 
@@ -128,9 +104,10 @@ constexpr const char* no_limit = "none\n";
 
 }  // namespace
 
-JobEnd::JobEnd(const std::filesystem::path& store, const std::string& study, const ReadVariable& get)
-    : file_(study_folder(store, study) / "ends" /
-            store::path_component(get("SLURM_JOB_ID").value_or("") + "-r" + get("SLURM_RESTART_COUNT").value_or("0"))) {
+JobEnd::JobEnd(const std::filesystem::path& store, const std::string& study, const ReadVariable& get) {
+  const CurrentJob job = current_job(get).value_or(CurrentJob());
+  file_ = study_folder(store, study) / "ends" /
+          store::path_component(job.id + "-r" + (job.restart.empty() ? "0" : job.restart));
 }
 
 void JobEnd::tell(const std::optional<Walltime>& walltime, std::int64_t unix_time_ms) const noexcept try {
@@ -147,7 +124,7 @@ std::optional<JobEnd::Heard> JobEnd::heard(std::int64_t unix_time_ms) const noex
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), end_ms);
   // A line without its end may contain half of a number.
   if (error != std::errc() || end == text.data() + text.size() || *end != '\n') return std::nullopt;
-  return Heard{Walltime{static_cast<double>(end_ms - unix_time_ms) * 1e-3, "squeue"}};
+  return Heard{Walltime{static_cast<double>(end_ms - unix_time_ms) * 1e-3, ""}};
 } catch (...) {
   return std::nullopt;
 }

@@ -3,38 +3,27 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "cluster/launcher.hpp"
+#include "cluster/batch_system.hpp"
 
 namespace xtune::cluster {
-
-/// Seconds in "90", "45:00" (minutes), "2:00:00" and "1-12:00:00" (days), as Slurm writes them (squeue(1), %L), but a
-/// plain number is in seconds. nullopt for anything else, including "UNLIMITED" and "INVALID".
-std::optional<double> parse_duration(std::string_view text);
 
 /// The remaining time, and its source.
 struct Walltime {
   double remaining_s = 0;
-  std::string source;  ///< "SLURM_JOB_END_TIME"
+  std::string source;  ///< "--walltime", or the variable or program that said it
 };
 
-/// Runs a command and returns its output; empty if it cannot be run.
-using AskProgram = std::function<std::string(const std::vector<std::string>& argv)>;
-std::string ask_program(const std::vector<std::string>& argv);  ///< runs for up to 10 s
-
-/// given: --walltime: a duration from now on, "none", or "auto": XTUNE_WALLTIME, else inside of a Slurm job
-/// SLURM_JOB_END_TIME, else the answer of `squeue`. nullopt: no limit is known. Throws Error(invalid_argument) for a
+/// given: --walltime: a duration from now on, "none", or "auto": XTUNE_WALLTIME, else inside of a batch
+/// job what its system's variable or command says. nullopt: no limit is known. Throws Error(invalid_argument) for a
 /// text that is not a duration.
 std::optional<Walltime> find_walltime(const std::string& given, std::int64_t unix_time_ms,
                                       const ReadVariable& get = environment_variable,
                                       const AskProgram& ask = ask_program);
-/// Whether find_walltime would ask `squeue`.
-bool only_squeue_knows(const std::string& given, const ReadVariable& get = environment_variable);
+/// Whether find_walltime would run a command.
+bool only_a_command_knows(const std::string& given, const ReadVariable& get = environment_variable);
 
 /// Decides when to stop, by the cost of configurations so far. Pure.
 class StopRule {
@@ -60,9 +49,8 @@ class StopRule {
 /// thousand processes that ask a cluster's only controller at once would overload it.
 class JobEnd {
  public:
-  /// SLURM_JOB_ID and SLURM_RESTART_COUNT identify the job.
   JobEnd(const std::filesystem::path& store, const std::string& study, const ReadVariable& get = environment_variable);
-  /// nullopt: it has no limit. If the store cannot be written, each of the others asks Slurm itself.
+  /// nullopt: it has no limit. If the store cannot be written, each of the others asks itself.
   void tell(const std::optional<Walltime>& walltime, std::int64_t unix_time_ms) const noexcept;
   struct Heard {
     std::optional<Walltime> walltime;  ///< nullopt: the job has no limit

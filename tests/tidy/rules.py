@@ -109,7 +109,7 @@ LAYERS = {
         "backends/host",
         "backends/host/block",
     ],
-    "cluster": ["core/space", "core/store", "core/run"],
+    "cluster": ["core/space", "core/spec", "core/store", "core/run"],
     "tools/kokkos": [
         "core/space",
         "core/device",

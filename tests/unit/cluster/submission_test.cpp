@@ -23,6 +23,7 @@ namespace {
 
 Submission evil(const std::filesystem::path& folder) {
   Submission submission;
+  submission.system = &choose_batch_system("slurm");
   submission.name = "suite-1";
   submission.store = folder / "it's $HOME \"store\"";
   submission.folder = submission.store / "submissions" / "suite-1";
@@ -31,9 +32,9 @@ Submission evil(const std::filesystem::path& folder) {
   submission.run_arguments = {"-D", "K='; exit 9 #"};
   submission.components = {parse_component("sm_90a:nodes=2,gpus-per-node=4,gres=gpu:h100:4"),
                            parse_component("gfx942:nodes=1,gpus-per-node=2,constraint=mi300a&nvme,partition=amd")};
-  submission.sbatch = {"--time=1:00:00", "-A", "a project"};
+  submission.options = {"--time=1:00:00", "-A", "a project"};
   submission.compile_job = true;
-  submission.compile_sbatch = {"--partition=cpu"};
+  submission.compile_options = {"--partition=cpu"};
   return submission;
 }
 
@@ -107,8 +108,8 @@ TEST_CASE("One component is not a heterogeneous job; without an architecture not
 TEST_CASE("Cores, setup lines and limits are in the scripts") {
   Submission submission = evil("/tmp");
   submission.components = {JobComponent{"sm_90", 4, 2, "", "", ""}};
-  submission.sbatch = {"-t", "2:00:00", "-A", "a project", "--comment=two\nlines"};
-  submission.compile_sbatch = {"--partition=cpu"};
+  submission.options = {"-t", "2:00:00", "-A", "a project", "--comment=two\nlines"};
+  submission.compile_options = {"--partition=cpu"};
   submission.setup = {"module load cuda", "export A=1"};
   std::vector<JobStep> steps = job_steps(submission);
   REQUIRE(steps.size() == 3);
@@ -143,14 +144,14 @@ TEST_CASE("A number of cores in the user's options or setup lines is the only on
     return found;
   };
   using Lines = std::vector<std::string>;
-  submission.sbatch = {"--cpus-per-task=8"};
-  submission.compile_sbatch = {"-c", "16"};
+  submission.options = {"--cpus-per-task=8"};
+  submission.compile_options = {"-c", "16"};
   CHECK(cores(job_steps(submission)[0]) == Lines{"#SBATCH -c 16"});
   CHECK(cores(job_steps(submission)[1]) == Lines{"#SBATCH --cpus-per-task=8"});
   // The options behind -- are those of the measuring job only.
-  submission.compile_sbatch = {};
+  submission.compile_options = {};
   CHECK(cores(job_steps(submission)[0]) == Lines{"#SBATCH --cpus-per-task=4"});
-  submission.sbatch = {};
+  submission.options = {};
   submission.setup = {"#SBATCH --cpus-per-task 8", "module load cuda"};
   for (const std::size_t step : {0, 1}) CHECK(cores(job_steps(submission)[step]) == Lines{"#SBATCH --cpus-per-task 8"});
   const std::size_t components = submission.components.size();
@@ -162,17 +163,21 @@ TEST_CASE("A number of cores in the user's options or setup lines is the only on
   submission.setup = {"module load cuda", "#SBATCH --cpus-per-task 8"};
   CHECK(cores(job_steps(submission)[0]).front() == "#SBATCH --cpus-per-task=4");
   submission.setup = {};
-  submission.sbatch = {"--cpus-per-gpu=6"};
+  submission.options = {"--cpus-per-gpu=6"};
   CHECK(cores(job_steps(submission)[1]).empty());
 }
 
-TEST_CASE("Options of sbatch are options; the account is that of all steps") {
-  const auto refused = [](const std::vector<std::string>& words, const std::string& why) {
-    CHECK_THROWS_WITH_AS(check_sbatch_options(words, "behind --"), doctest::Contains(why.c_str()), Error);
+TEST_CASE("Options of the submit command are options; the account is that of all steps") {
+  const BatchSystem& slurm = choose_batch_system("slurm");
+  const auto account_option = [&](const std::vector<std::string>& words) {
+    return given_option(slurm.given.account, words).words;
   };
-  check_sbatch_options({}, "behind --");
-  check_sbatch_options({"--time=5", "-A", "a project", "-t5", "--qos", "high", "--exclusive", "-H"}, "behind --");
-  check_sbatch_options({"--account=a", "--acctg-freq=30", "-A", "array"}, "behind --");
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& why) {
+    CHECK_THROWS_WITH_AS(check_options(slurm, words, "behind --"), doctest::Contains(why.c_str()), Error);
+  };
+  check_options(slurm, {}, "behind --");
+  check_options(slurm, {"--time=5", "-A", "a project", "-t5", "--qos", "high", "--exclusive", "-H"}, "behind --");
+  check_options(slurm, {"--account=a", "--acctg-freq=30", "-A", "array"}, "behind --");
   for (const char* array : {"--array=0-3", "--array", "--arr=0-3", "-a0-3", "-a"})
     refused({"--time=5", array, "0-3"}, "once for each index");
   refused({"job.sh"}, "behind --: 'job.sh' is not an option");
@@ -182,7 +187,6 @@ TEST_CASE("Options of sbatch are options; the account is that of all steps") {
   refused({"--", "job.sh"}, "'--'");
   refused({"--time=5", ""}, "''");
 
-  using Words = std::vector<std::string>;
   CHECK(account_option({"--time=5", "-A", "a project"}) == Words{"--account=a project"});
   CHECK(account_option({"-Ap"}) == Words{"--account=p"});
   CHECK(account_option({"--account", "p"}) == Words{"--account=p"});
@@ -203,6 +207,13 @@ TEST_CASE("A submission is found again") {
   CHECK(list[0].name == "suite-1");
   CHECK(list[0].steps.at(0).job == "17");
   CHECK(list[0].specs == submission.specs);
+  CHECK(list[0].scheduler == "slurm");
+  add_step(submission.folder, {"measure.r1", "18", {"-A", "a project"}});
+  const Submitted continued = read_submissions(submission.store).at(0);
+  REQUIRE(continued.jobs_of("measure").size() == 2);
+  CHECK(continued.jobs_of("measure")[1].job == "18");
+  CHECK(continued.jobs_of("measure")[1].arguments == Words{"-A", "a project"});
+  CHECK(continued.jobs_of("merge").empty());
   write_file_atomically(submission.folder / "submission.json", "{");
   CHECK(read_submissions(submission.store).empty());
   CHECK(read_submissions("/nowhere").empty());
@@ -217,4 +228,38 @@ TEST_CASE("A component has one type of GPU") {
                        doctest::Contains("NVIDIA H100 (sm_90) on"), Error);
   CHECK_THROWS_WITH_AS(require_one_device(store.path(), "s", "1", "NVIDIA H100", "sm_90"),
                        doctest::Contains("give each type its own"), Error);
+}
+
+TEST_CASE("A chain of jobs ends at the number, the GPU hours, or a file") {
+  const TemporaryDirectory folder;
+  Submission submission = evil(folder.path());
+  CHECK(gpu_hours(submission) == 2 * 4 + 2);  // for an hour
+  submission.max_jobs = 3;
+  submission.max_gpu_hours = 25;
+  const auto end = [&](std::size_t jobs) {
+    std::vector<SubmittedStep> steps{{"compile", "1"}};
+    for (std::size_t i = 0; i < jobs; ++i) steps.push_back({i == 0 ? "measure" : attempt_study("measure", 1), "2"});
+    write_submission(submission, steps);
+    return end_of_chain(read_submissions(submission.store).at(0));
+  };
+  CHECK(end(1).empty());
+  CHECK(end(2) == "its 2 jobs asked for 20 GPU hours, and another one asks for 10 more (--max-gpu-hours 25)");
+  submission.max_gpu_hours.reset();
+  CHECK(end(2).empty());
+  CHECK(end(3) == "it has had 3 jobs (--max-jobs 3)");
+  write_file_atomically(submission.folder / "stop", "");
+  CHECK(has(end(1), "stop ends the chain"));
+  submission.options = {};
+  CHECK_FALSE(gpu_hours(submission));
+}
+
+TEST_CASE("The script of a later job has its number") {
+  const TemporaryDirectory folder;
+  Submission submission = evil(folder.path());
+  write_submission(submission, {});
+  write_file_atomically(submission.folder / "measure.sh", job_steps(submission).at(1).script);
+  const std::filesystem::path script = write_attempt(read_submissions(submission.store).at(0), "measure", 2);
+  CHECK(script.filename() == "measure.r2.sh");
+  CHECK(has(read_file(script), "\nattempt=2\nexport XTUNE_STUDY=suite-1.r$attempt\n"));
+  CHECK_FALSE(has(read_file(script), "attempt=0"));
 }

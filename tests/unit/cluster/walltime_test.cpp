@@ -97,7 +97,7 @@ TEST_CASE("The reserve is twice the slowest configuration and a margin") {
 
 TEST_CASE("Only squeue is asked if neither option nor variable gives the limit") {
   const auto only = [](const std::string& given, const std::map<std::string, std::string>& variables) {
-    return only_squeue_knows(given, [&](const char* name) {
+    return only_a_command_knows(given, [&](const char* name) {
       const auto found = variables.find(name);
       return found == variables.end() ? std::nullopt : std::optional(found->second);
     });
