@@ -28,6 +28,12 @@ def status(trial, *what):
 
 
 def submit(trial, slurm, *options):
+    answer, folder = submit_only(trial, *options)
+    slurm.wait_for(lambda: (folder / "status.json").exists() and not slurm.ask("squeue", "-h"), "the merge", 240)
+    return answer, folder
+
+
+def submit_only(trial, *options):
     done = subprocess.run(
         [
             trial.xtune,
@@ -47,9 +53,7 @@ def submit(trial, slurm, *options):
     )
     check(done.returncode == 0, f"submit ended with {done.returncode}: {done.stderr}")
     answer = json.loads(done.stdout)
-    folder = pathlib.Path(answer["folder"])
-    slurm.wait_for(lambda: (folder / "status.json").exists() and not slurm.ask("squeue", "-h"), "the merge", 120)
-    return answer, folder
+    return answer, pathlib.Path(answer["folder"])
 
 
 def submitted(trial, slurm):
@@ -206,6 +210,51 @@ def walltime(trial, slurm):
     trial.check_complete(most_twice=0)
 
 
+def logs(folder):
+    return "".join(path.read_text() for path in sorted(folder.glob("*.log")))
+
+
+def continued(trial, slurm):
+    """A submitted job whose time ends submits the next one; its merge waits for that one: one store, one answer."""
+    trial.slow_down()
+    short = trial.folder / "short"
+    setup = f"if [ -e {short} ]; then unset XTUNE_WALLTIME; else touch {short}; export XTUNE_WALLTIME=15; fi"
+    answer, folder = submit(trial, slurm, "--nodes", "2", "--setup", setup, "--time", "300")
+    check("continues the search" in logs(folder), f"the logs say: {logs(folder)}")
+    told = json.loads((folder / "status.json").read_text())
+    jobs = [(each["step"], each["state"]) for each in told["jobs"]]
+    check(
+        jobs[:3] == [("measure", "COMPLETED"), ("merge", "COMPLETED"), ("measure.r1", "COMPLETED")]
+        and [step for step, _ in jobs[3:]] == ["merge.r1"],
+        f"jobs: {jobs}",
+    )
+    check(len(told["processes"]) == 4, f"processes: {told['processes']}")
+    again = json.loads((folder / "answers-0.r1.json").read_text())
+    check(trial.is_best((again[0] if isinstance(again, list) else again)["best"]["config"]), f"answers: {again}")
+    trial.check_complete(most_twice=0)
+
+
+def told_to_stop(trial, slurm):
+    """A submitted job that is ended early has a continuation, as where preemption cancels; a file ends the chain."""
+    trial.slow_down()
+    answer, folder = submit_only(trial, "--nodes", "2", "--time", "300")
+    slurm.wait_for(lambda: len(trial.measured()) >= 4, "four measurements")
+    slurm.ask("scancel", answer["steps"][0]["job"])
+    slurm.wait_for(lambda: (folder / "measure.r1.sh").exists(), "the continuation", 60)
+    slurm.wait_for(lambda: len(status(trial)["processes"]) == 4, "its processes", 120)
+    (folder / "stop").touch()
+    slurm.ask("scancel", status(trial)["jobs"][2]["job"])
+    slurm.wait_for(lambda: (folder / "status.json").exists() and not slurm.ask("squeue", "-h"), "the merge", 120)
+    told = status(trial)
+    check(
+        [each["step"] for each in told["jobs"]] == ["measure", "merge", "measure.r1", "merge.r1"],
+        f"jobs: {told['jobs']}",
+    )
+    check("stop ends the chain" in logs(folder), f"the logs say: {logs(folder)}")
+    measured = trial.measured()
+    check(len(measured) - len(set(measured)) <= 4, f"more was measured twice than was in flight: {measured}")
+
+
 def lost_node(trial, slurm):
     """A node is lost, the job starts again elsewhere, and the processes left behind finish late: all is merged."""
     trial.slow_down()
@@ -296,6 +345,18 @@ def full_disk(trial, slurm):
 if __name__ == "__main__":
     sys.exit(
         run_tests(
-            [submitted, bare_environment, components, mixed, one_question, walltime, lost_node, full_disk], __doc__
+            [
+                submitted,
+                bare_environment,
+                components,
+                mixed,
+                one_question,
+                walltime,
+                continued,
+                told_to_stop,
+                lost_node,
+                full_disk,
+            ],
+            __doc__,
         )
     )

@@ -63,6 +63,8 @@ NodeName=n2 Name=gpu Type=mi300a File={folder}/card[0-1] Flags=amd_gpu_env
 
 
 class Slurm:
+    programs, package = ("slurmctld", "slurmd", "srun"), "slurm-wlm"
+
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
 
@@ -123,6 +125,9 @@ class Slurm:
                     os.kill(int(process.name), signal.SIGKILL)
             except (OSError, ValueError):
                 pass
+
+    def cancel_all(self):
+        self.ask("scancel", "--me")
 
     @staticmethod
     def ask(*command):

@@ -177,16 +177,16 @@ def start(command):
 SRUN = ["srun", "-n4", "-N2", "--overcommit"]
 
 
-def run_tests(tests, doc):
-    """0: all passed, 77: no Slurm, 1."""
+def run_tests(tests, doc, cluster=Slurm):
+    """0: all passed, 77: no such cluster here, 1."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xtune", required=True)
     parser.add_argument("--only", default="", help="the checks whose name contains this")
     options = parser.parse_args()
     options.xtune = str(pathlib.Path(options.xtune).resolve())
-    missing = [program for program in ("slurmctld", "slurmd", "srun") if not shutil.which(program, path=Slurm.sbin)]
+    missing = [program for program in cluster.programs if not shutil.which(program, path=cluster.sbin)]
     if missing:
-        print(f"skipped: {missing[0]} is not installed [apt: slurm-wlm]")
+        print(f"skipped: {missing[0]} is not installed [apt: {cluster.package}]")
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as name:
@@ -194,20 +194,20 @@ def run_tests(tests, doc):
         os.environ["XTUNE_CACHE_DIR"] = str(folder / "cache")
         os.environ["XTUNE_JOBS"] = "1"
         os.environ["XTUNE_TMP_DIR"] = str(folder / "tmp")
-        slurm = Slurm(folder / "slurm").__enter__()
+        system = cluster(folder / "system").__enter__()
         try:
             for test in tests:
                 if options.only not in test.__name__:
                     continue
                 try:
-                    test(Trial(options, folder / test.__name__), slurm)
+                    test(Trial(options, folder / test.__name__), system)
                     print(f"ok      {test.__name__}: {test.__doc__}", flush=True)
                 except Skip as why:
                     print(f"skipped: {test.__name__}: {why}", flush=True)
                 except (Failure, RuntimeError, subprocess.TimeoutExpired) as error:
                     failed += 1
                     print(f"FAILED  {test.__name__}: {error}", flush=True)
-                    slurm.ask("scancel", "--me")
+                    system.cancel_all()
         finally:
-            slurm.__exit__()
+            system.__exit__()
     return 1 if failed else 0

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Batch jobs of xtune under a real Grid Engine of one host: four processes, a kill, continuations.
+
+  tests/cluster/grid_engine.py --xtune build/dev/src/cli/xtune
+
+Exit code 0 when all hold, 77 where Grid Engine is not installed, else 1. Needs Debian's gridengine-master and
+gridengine-exec, and root. One host has one execution daemon, so that there are no two nodes.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+from slurm import Slurm, free_ports
+from trial import Skip, check, finished, run_tests, start
+
+BOOTSTRAP = """\
+admin_user none
+default_domain none
+ignore_fqdn true
+spooling_method berkeleydb
+spooling_lib libspoolb
+spooling_params {folder}/database
+binary_path /usr/sbin
+qmaster_spool_dir {folder}/qmaster
+security_mode none
+listener_threads 1
+worker_threads 1
+scheduler_threads 1
+"""
+HOST = """\
+hostname localhost
+load_scaling NONE
+complex_values NONE
+user_lists NONE
+xuser_lists NONE
+projects NONE
+xprojects NONE
+usage_scaling NONE
+report_variables NONE
+"""
+ENVIRONMENT = """\
+pe_name mpi
+slots 99
+user_lists NONE
+xuser_lists NONE
+start_proc_args NONE
+stop_proc_args NONE
+allocation_rule $fill_up
+control_slaves TRUE
+job_is_first_task FALSE
+urgency_slots min
+accounting_summary FALSE
+qsort_args NONE
+"""
+QUEUE = """\
+qname all.q
+hostlist localhost
+seq_no 0
+load_thresholds NONE
+suspend_thresholds NONE
+nsuspend 1
+suspend_interval 00:05:00
+priority 0
+min_cpu_interval 00:05:00
+processors UNDEFINED
+qtype BATCH INTERACTIVE
+ckpt_list NONE
+pe_list mpi
+rerun FALSE
+slots 8
+tmpdir /tmp
+shell /bin/bash
+prolog NONE
+epilog NONE
+shell_start_mode posix_compliant
+starter_method NONE
+suspend_method NONE
+resume_method NONE
+terminate_method NONE
+notify 00:00:10
+owner_list NONE
+user_lists NONE
+xuser_lists NONE
+subordinate_list NONE
+complex_values NONE
+projects NONE
+xprojects NONE
+calendar NONE
+initial_state default
+"""
+LIMITS = ["s_rt", "h_rt"] + [f"{kind}_{what}" for what in "cpu fsize data stack core rss vmem".split() for kind in "sh"]
+
+
+class GridEngine:
+    """A cell of its own on this host, for as long as a `with` block lasts."""
+
+    programs, package = ("sge_qmaster", "sge_execd", "qsub"), "gridengine-master gridengine-exec gridengine-client"
+    sbin, ask, wait_for = Slurm.sbin, staticmethod(Slurm.ask), staticmethod(Slurm.wait_for)
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def __enter__(self):
+        cell = self.folder / "root" / "default" / "common"
+        for path in [cell, self.folder / "qmaster", self.folder / "execd", self.folder / "database"]:
+            path.mkdir(parents=True)
+        for name in ["bin", "lib", "util", "utilbin"]:
+            (self.folder / "root" / name).symlink_to(f"/var/lib/gridengine/{name}")
+        ports = free_ports(2)
+        os.environ.update(
+            SGE_ROOT=str(self.folder / "root"),
+            SGE_CELL="default",
+            SGE_QMASTER_PORT=str(ports[0]),
+            SGE_EXECD_PORT=str(ports[1]),
+        )
+        (cell / "bootstrap").write_text(BOOTSTRAP.format(folder=self.folder))
+        (cell / "act_qmaster").write_text("localhost\n")
+        (cell / "host_aliases").write_text(f"localhost {socket.gethostname()}\n")
+        text = pathlib.Path("/usr/share/gridengine/default-configuration").read_text()
+        text = re.sub("(execd_spool_dir +).*", rf"\g<1>{self.folder}/execd", text)
+        text = re.sub("(min_[ug]id +).*", r"\g<1>0", text).replace("00:00:40", "00:00:01")
+        tools = pathlib.Path("/usr/lib/gridengine")
+        self.tell([tools / "spoolinit", "berkeleydb", "libspoolb", self.folder / "database", "init"])
+        self.tell([tools / "spooldefaults", "configuration", self.file("configuration", text)])
+        for what, name in [("complexes", "centry"), ("usersets", "usersets")]:
+            self.tell([tools / "spooldefaults", what, f"/usr/share/gridengine/util/resources/{name}"])
+        self.tell([tools / "spooldefaults", "managers", "root"])
+        try:
+            self.tell(["/usr/sbin/sge_qmaster"])
+            self.wait_for(lambda: "localhost" in self.ask("qconf", "-sh"), "the master")
+            self.tell(["qconf", "-as", "localhost"])
+            scheduler = re.sub(r"(schedule_interval +)\S+", r"\g<1>0:0:1", self.ask("qconf", "-ssconf"))
+            scheduler = re.sub(r"(flush_\w+_sec +)\S+", r"\g<1>1", scheduler)
+            self.tell(["qconf", "-Msconf", self.file("scheduler", scheduler)])
+            self.tell(["qconf", "-Ae", self.file("host", HOST)])
+            self.tell(["/usr/sbin/sge_execd"])
+            self.tell(["qconf", "-Ap", self.file("environment", ENVIRONMENT)])
+            limits = "".join(f"{name} INFINITY\n" for name in LIMITS)
+            self.tell(["qconf", "-Aq", self.file("queue", QUEUE + limits)])
+            self.wait_for(lambda: re.search(r"all\.q.* lx-\w+ *\n", self.ask("qstat", "-f")), "the host")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    @staticmethod
+    def tell(command):
+        subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
+
+    def cancel_all(self):
+        self.ask("qdel", "-f", "-u", "root")
+
+    def __exit__(self, *_):
+        self.cancel_all()
+        for path in [self.folder / "execd/localhost/execd.pid", self.folder / "qmaster/qmaster.pid"]:
+            try:
+                os.kill(int(path.read_text()), signal.SIGKILL)
+            except (OSError, ValueError):
+                pass
+
+
+def submit(trial, *options):
+    command = [trial.xtune, "submit", str(trial.folder / "copy.toml"), "--backend", "host", "--store", str(trial.store)]
+    # Slots of one host: the parallel environment places them.
+    command += ["--scheduler", "sge", "--nodes", "4", "--format", "json", *options]
+    return pathlib.Path(json.loads(finished(start(command), "submit"))["folder"])
+
+
+def status(trial):
+    return json.loads(
+        finished(start([trial.xtune, "status", "--store", str(trial.store), "--format", "json"]), "status")
+    )
+
+
+def logs(folder):
+    return "".join(path.read_text() for path in sorted(folder.glob("*.log")))
+
+
+def merged(trial, engine, folder):
+    engine.wait_for(lambda: (folder / "status.json").exists() and not engine.ask("qstat"), "the merge", 400)
+    told = status(trial)
+    steps = [each["step"] for each in told["jobs"]]
+    engine.wait_for(lambda: all(each["state"] for each in status(trial)["jobs"]), "the accounting")
+    check(all(each["phase"] == "ended" for each in status(trial)["jobs"]), f"jobs: {told['jobs']}")
+    check(len(steps) % 2 == 0 and steps[:3] == ["measure", "merge", "measure.r1"], f"steps: {steps}\n{logs(folder)}")
+    return told, steps
+
+
+def continued(trial, engine):
+    """Four processes, one of them killed; jobs that know their limit from qstat follow each other: one answer."""
+    trial.slow_down()
+    folder = submit(trial, "--time", "40")
+    engine.wait_for(lambda: len(trial.measured()) >= 4 and len(trial.ranks()) == 4, "four processes at work")
+    check(status(trial)["jobs"][0]["phase"] == "running", f"jobs: {status(trial)['jobs']}")
+    os.kill(trial.ranks()[-1], signal.SIGKILL)
+    told, steps = merged(trial, engine, folder)
+    check("left in the job (qstat)" in logs(folder), f"the logs say: {logs(folder)}")
+    check("stopped before the end of the job's time" in logs(folder), f"the logs say: {logs(folder)}")
+    last = len(steps) // 2 - 1
+    check(len(told["processes"]) == 4 * (last + 1), f"processes: {told['processes']}")
+    answer = json.loads((folder / f"answers-0.r{last}.json").read_text())  # of one process
+    check(trial.is_best((answer[0] if isinstance(answer, list) else answer)["best"]["config"]), f"answer: {answer}")
+    trial.check_complete(most_twice=2)
+
+
+def told_to_stop(trial, engine):
+    """qdel announces the end of a job, which then has a continuation; the file ends the chain."""
+    trial.slow_down()
+    folder = submit(trial, "--time", "600")
+    engine.wait_for(lambda: len(trial.measured()) >= 4, "four measurements")
+    engine.ask("qdel", status(trial)["jobs"][0]["job"])
+    engine.wait_for(lambda: len(status(trial)["processes"]) == 8, "the processes of the continuation", 120)
+    (folder / "stop").touch()
+    engine.ask("qdel", status(trial)["jobs"][2]["job"])
+    _, steps = merged(trial, engine, folder)
+    check(len(steps) == 4, f"steps: {steps}")
+    check("stop ends the chain" in logs(folder), f"the logs say: {logs(folder)}")
+    measured = trial.measured()
+    check(len(measured) - len(set(measured)) <= 8, f"more was measured twice than was in flight: {measured}")
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        print("skipped: only root starts daemons of Grid Engine")
+        sys.exit(77)
+    sys.exit(run_tests([continued, told_to_stop], __doc__, GridEngine))
