@@ -64,7 +64,7 @@ std::string without_vendor(std::string name) {
   return name;
 }
 
-/// Whether the text after a product's name describes only its form and memory: "-pcie-40gb", " 80gb hbm3".
+/// Whether the text after a product's name describes only its form and memory: "-pcie-40gb", " 80gb hbm3", " sxm6 ac".
 bool only_forms(std::string_view rest) {
   if (!rest.empty() && rest[0] != ' ' && rest[0] != '-') return false;
   while (!rest.empty()) {
@@ -72,7 +72,7 @@ bool only_forms(std::string_view rest) {
     const std::string_view word = rest.substr(0, rest.find_first_of(" -"));
     const bool memory = word.size() > 2 && word.ends_with("gb") &&
                         std::all_of(word.begin(), word.end() - 2, [](char c) { return c >= '0' && c <= '9'; });
-    const bool form = word == "pcie" || word == "nvl" || word == "oam" || word.starts_with("sxm");
+    const bool form = word == "pcie" || word == "nvl" || word == "oam" || word == "ac" || word.starts_with("sxm");
     if (!memory && !form && !word.starts_with("hbm")) return false;
     rest.remove_prefix(word.size());
   }

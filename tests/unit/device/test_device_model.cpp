@@ -150,6 +150,21 @@ TEST_CASE("products are found by name or its last words") {
   }
 }
 
+TEST_CASE("devices of 2025 and 2026 are found by the names that drivers report") {
+  const auto product = [](const char* name) { return product_of_device(name).value(); };
+  CHECK(product("NVIDIA B200").compute_units == 148);
+  CHECK(product("NVIDIA B300 SXM6 AC").arch == "sm_103");
+  CHECK(product("NVIDIA GB300").compute_units == 152);
+  CHECK(product("NVIDIA RTX PRO 6000 Blackwell Workstation Edition").compute_units == 188);
+  CHECK(product("AMD Instinct MI325X").arch == "gfx942");
+  CHECK(product("AMD Instinct MI350X").arch == "gfx950");
+  CHECK(device_model(product("AMD Instinct MI325X")).memory_GB_s == 6000);
+  // The rates of a part with a lower clock.
+  const DeviceModel slow = device_model(product("AMD Instinct MI350X")),
+                    fast = device_model(known_device("gfx950").value());
+  CHECK(slow.peak(Rate::matrix_f16) / fast.peak(Rate::matrix_f16) == doctest::Approx(2200.0 / 2400).epsilon(1e-3));
+}
+
 TEST_CASE("the first product of an architecture is the one that its facts are of") {
   for (const std::string& arch : known_archs()) {
     const DeviceInfo info = known_device(arch).value();
