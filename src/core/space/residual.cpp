@@ -24,7 +24,7 @@ namespace {
 
 // Conservative interval arithmetic: results that rounding or overflow may affect are widened or unknown.
 
-constexpr double max_exact = 0x1p53;
+constexpr double max_exact = 0x1p53 - 1;  // larger integers may be rounded to 2^53
 
 Bounds checked(double low, double high, bool whole) noexcept {
   if (!whole) {

@@ -63,6 +63,16 @@ void check_numbering(const Space& space, const std::vector<std::vector<std::uint
 
 }  // namespace
 
+TEST_CASE("a constraint compares integers and floats exactly, also where a double cannot") {
+  for (const char* text : {"9007199254740993 == 9007199254740992.0 or B == 1", "A == 9007199254740992.0 or B == 1",
+                           "9007199254740991 + A * 0 + 2 == 9007199254740992.0 or B == 1"}) {
+    const std::vector<Parameter> parameters{integers("A", 9007199254740993, 9007199254740993), integers("B", 1, 3)};
+    CAPTURE(text);
+    check_numbering(Space(parameters, parse({text}), {}), by_filter(parameters, parse({text}), {}));
+    CHECK(Space(parameters, parse({text}), {}).size() == 1);
+  }
+}
+
 TEST_CASE("a space without constraints is arithmetic, however large") {
   std::vector<Parameter> parameters;
   for (int i = 0; i < 12; ++i) parameters.push_back(integers("P" + std::to_string(i), 0, 9));
