@@ -317,7 +317,7 @@ void require_use(const init::Draft& draft, const init::DraftRequest& request) {
 std::string kernel_spec(const std::string& source, const DirectOptions& options, const fs::path& place,
                         CommonOptions& common) {
   init::DraftRequest request;
-  if (!options.entry.empty()) request.entries = base::split(options.entry, ',');
+  if (!options.entry.empty()) request.entries = split_list(options.entry);
   request.parameters = parameters_of(options);
   request.sizes = sizes_of(common);
   request.grid = split_expressions(options.grid);

@@ -288,7 +288,16 @@ void choose_config(const std::string& config, CommonOptions& common) {
 }
 
 std::vector<std::string> split_list(const std::string& text) {
-  std::vector<std::string> parts = base::split(text, ',');
+  std::vector<std::string> parts(1);
+  int open = 0;  // of template arguments and placeholders
+  for (const char c : text) {
+    open += std::string_view("<{(").find(c) != std::string_view::npos;
+    open -= std::string_view(">})").find(c) != std::string_view::npos;
+    if (c == ',' && open <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
   std::erase(parts, "");
   return parts;
 }

@@ -789,8 +789,9 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
   };
   for (const std::string& entry : request.entries)
     if (kernel_of(entry) == kernels.end())
-      fail(fmt::format("no kernel '{}' was found{}; it has {}{}", base::printable(entry, 80),
-                       base::did_you_mean(entry, names), list_of(kernels), of_headers()));
+      fail(fmt::format("no kernel '{}' was found{}; it has {}{}{}", base::printable(entry, 80),
+                       base::did_you_mean(entry, names), list_of(kernels), of_headers(),
+                       entry.find('<') == std::string::npos ? "" : "; name it without its template arguments"));
   std::vector<ChosenKernel> launched = launched_kernels(kernels, host, request.entries);
   if (request.launched_steps) {
     if (launched.empty()) fail("no function of the file launches its kernels; --entry FIRST,SECOND names the steps");

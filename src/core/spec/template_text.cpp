@@ -17,11 +17,11 @@ namespace {
   throw TextError(text, locate(text, column), message);
 }
 
-space::Expression parse(const Text& text) {
+space::Expression parse(const Text& text, const char* remedy = "") {
   try {
     return parse_expression(text);
   } catch (const space::ExpressionError& error) {
-    fail(text, error.column, error.what());
+    fail(text, error.column, error.what() + std::string(remedy));
   }
 }
 
@@ -198,7 +198,7 @@ CompiledText CompiledText::template_text(const Text& text, bool several) {
       Text inner{source.substr(i + 1, end - i - 1), locate(text, i + 1), text.escaped, text.derived};
       const bool dots = several && inner.text.size() > 3 && inner.text.ends_with("...");
       if (dots) inner.text.resize(inner.text.size() - 3);
-      compiled.parts_.push_back({std::move(plain), inner, {parse(inner)}, dots});
+      compiled.parts_.push_back({std::move(plain), inner, {parse(inner, " (a plain brace is written '{{')")}, dots});
       plain.clear();
       i = end;
     } else {

@@ -155,6 +155,7 @@ TEST_CASE("template texts") {
   CHECK(failure_of("ab{1 // 0}") == "f:3:10: division by zero in \"1 // 0\"");
   CHECK(failure_of("ab{\n Y}").find("f:4:2: unknown name 'Y'") == 0);
   CHECK(failure_of("{ON").find("f:3:5: '{' is not closed") == 0);
+  CHECK(failure_of("awk '{d=1}'").find("write '==' (a plain brace is written '{{')") != std::string::npos);
   CHECK(failure_of("a}").find("f:3:6: '}' without '{'") == 0);
 }
 
