@@ -363,7 +363,7 @@ void add_submit_command(CLI::App& app, Context& context) {
         "the one before ends");
   job.value("--max-gpu-hours", options.max_gpu_hours, "H",
             "Submit no further job that would ask for more than H hours of GPUs together with those before")
-      ->check(positive_seconds());
+      ->check(CLI::PositiveNumber);
   command
       .add_option_function<int>("--restarts", [&options = options](int restarts) { options.max_jobs = restarts + 1; })
       ->check(whole_number(0, 1'000'000))
@@ -495,7 +495,12 @@ Json status_json(const Subject& subject, const cluster::StudyStatus& status) {
     const cluster::Submitted& submission = *subject.submission;
     Words jobs;
     for (const cluster::SubmittedStep& step : submission.steps) jobs.push_back(step.job);
-    const auto states = cluster::job_states(cluster::choose_batch_system(submission.scheduler), jobs);
+    std::map<std::string, cluster::JobState> states;
+    try {
+      states = cluster::job_states(cluster::choose_batch_system(submission.scheduler), jobs);
+    } catch (const Error& error) {  // a site's file that is gone: the rest is known from the store
+      tell("warning: {}\n", error.what());
+    }
     for (const cluster::SubmittedStep& step : submission.steps) {
       const auto state = states.find(step.job);
       const bool known = state != states.end();

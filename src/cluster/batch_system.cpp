@@ -171,14 +171,23 @@ BatchSystem read_batch_system(const std::string& text, const std::string& file) 
   return system;
 }
 
+namespace {
+
+bool is_file(const std::string& scheduler) { return scheduler.ends_with(".toml"); }
+
+BatchSystem read_file_of(const std::string& scheduler) {
+  BatchSystem read = read_batch_system(system::read_file(scheduler, 1 << 20), scheduler);
+  read.id = scheduler;
+  return read;
+}
+
+}  // namespace
+
 const std::vector<BatchSystem>& batch_systems() {
   static const std::vector<BatchSystem> systems = [] {
     std::vector<BatchSystem> list;
-    const auto named = environment_variable("XTUNE_SCHEDULER");
-    if (named && named->ends_with(".toml")) {
-      list.push_back(read_batch_system(system::read_file(*named, 1 << 20), *named));
-      list.back().id = *named;
-    }
+    if (const auto named = environment_variable("XTUNE_SCHEDULER"); named && is_file(*named))
+      list.push_back(read_file_of(*named));
     for (const auto& [file, text] : built_in_systems)
       list.push_back(read_batch_system(std::string(text), std::string(file)));
     return list;
@@ -194,6 +203,11 @@ const BatchSystem& choose_batch_system(const std::string& scheduler) {
     for (const BatchSystem& each : systems) {
       if (each.id == named) return each;
       names.push_back(each.id);
+    }
+    static std::map<std::string, BatchSystem> files;
+    if (is_file(named)) {
+      const auto known = files.find(named);
+      return known != files.end() ? known->second : files.emplace(named, read_file_of(named)).first->second;
     }
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("--scheduler '{}': unknown batch system{}; there are {}, or name a file.toml",

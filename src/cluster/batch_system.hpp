@@ -88,8 +88,8 @@ extern const std::vector<std::pair<std::string_view, std::string_view>> built_in
 BatchSystem read_batch_system(const std::string& text, const std::string& file);
 /// Those that come with xtune, the one to prefer first. A file in XTUNE_SCHEDULER comes before them.
 const std::vector<BatchSystem>& batch_systems();
-/// The one with that id, or in that file; empty: XTUNE_SCHEDULER, else that of the job in which this process runs, else
-/// the first whose programs are on PATH, else the first. Throws Error(invalid_argument) for an unknown one.
+/// The one with that id, or in that .toml file; empty: XTUNE_SCHEDULER, else that of the job in which this process
+/// runs, else the first whose programs are on PATH, else the first. Throws Error(invalid_argument) for an unknown one.
 const BatchSystem& choose_batch_system(const std::string& scheduler);
 
 /// The batch job in which a process runs; restart counts how often it was started again.

@@ -501,7 +501,7 @@ Words submit_command(const BatchSystem& system, const Words& arguments, const fs
                      const std::string& after) {
   const BatchSystem::Submit& submit = system.submit;
   const auto job = current_job();
-  Words words = job && job->system == &system && !submit.inside.empty() ? submit.inside : submit.command;
+  Words words = job && job->system->id == system.id && !submit.inside.empty() ? submit.inside : submit.command;
   if (!after.empty()) append(words, fill_words(submit.dependency, {{"job", after}}));
   append(words, arguments);
   if (!submit.script_on_stdin) words.push_back(script.string());

@@ -1,4 +1,4 @@
-// Batch jobs without Slurm: the scripts of submit, status only from files, time limits.
+// Batch jobs without a batch system: the scripts of submit, status only from files, time limits.
 #include <doctest/doctest.h>
 
 #include "cli.hpp"
@@ -132,6 +132,90 @@ TEST_CASE("Queued jobs are listed if a later step is refused") {
   CHECK(test.exit_code == 4);
   CHECK(has(test.stderr_text, "printed no job number: would start tomorrow"));
   CHECK_FALSE(has(test.stderr_text, "already queued"));
+}
+
+TEST_CASE("A site's batch system is a file; what it lacks is refused") {
+  Cli cli;
+  const std::string spec = cli.copy_spec("[1]"), bin = cli.path("bin");
+  fs::create_directories(bin);
+  write_file_atomically(bin + "/ownsub", "#!/bin/sh\necho \"$@\" >> " + cli.path("asked") + "\necho job 17\n");
+  write_file_atomically(bin + "/ownstat", "#!/bin/sh\necho 17 W\n");
+  for (const char* name : {"/ownsub", "/ownstat"}) fs::permissions(bin + name, fs::perms::owner_all);
+  cli.env.emplace_back("PATH", bin + ":/usr/bin:/bin");
+  const std::string file = cli.write("own.toml", R"(name = "Own"
+[submit]
+command = ["ownsub"]
+job = 'job (\d+)'
+dependency = ["--after={job}"]
+[options]
+prefix = "#OWN"
+component = ["--hosts={nodes}"]
+time = ["--limit={time}"]
+[start]
+command = "ownrun"
+[job]
+id = "OWN_JOB"
+[status]
+commands = [["ownstat", "{jobs}"]]
+line = '(\d+) (\S)'
+queued = "W"
+)");
+  const CommandResult run =
+      cli.xtune({"submit", spec, "--backend", "host", "--scheduler", file, "--nodes", "3", "--time", "1:00:00"});
+  CAPTURE(run.stderr_text);
+  REQUIRE(run.exit_code == 0);
+  CHECK(has(run.stdout_text, "measure: job 17"));
+  const std::string asked = read_file(cli.path("asked"));
+  CHECK(asked.starts_with("--limit=1:00:00 /"));
+  CHECK(has(asked, "\n--after=17 --limit=0:30:00 /"));
+  const json status = parsed(cli.xtune({"status", "--format", "json"}));
+  CHECK(status["jobs"][0]["state"] == "W");
+  CHECK(status["jobs"][0]["phase"] == "queued");
+  CHECK(status["chain"]["end"].is_null());
+  CHECK(has(cli.xtune({"status"}).stdout_text, "another job follows if its time ends before the search"));
+  const std::string script =
+      read_file(fs::path(status["chain"]["stop"].get<std::string>()).parent_path() / "measure.sh");
+  CHECK(has(script, "#OWN --hosts=3\n#OWN --limit=1:00:00\n"));
+  CHECK(has(script, "export XTUNE_SCHEDULER=" + file));
+  write_file_atomically(status["chain"]["stop"].get<std::string>(), "");
+  CHECK(has(cli.xtune({"status"}).stdout_text, "no further job follows"));
+
+  const auto refused = [&](std::vector<std::string> more, const std::string& why) {
+    more.insert(more.begin(), {"submit", spec, "--dry-run", "--scheduler", file});
+    const CommandResult result = cli.xtune(more);
+    CHECK(result.exit_code == 2);
+    CHECK_MESSAGE(has(result.stderr_text, why), result.stderr_text);
+  };
+  refused({"--arch-component", "nodes=1", "--arch-component", "nodes=2"}, "Own has no heterogeneous jobs");
+  refused({"--arch-component", "gres=gpu:2"}, "Own has no gres");
+  refused({"--account", "a"}, "--account: Own has no such option");
+  refused({"--time", "soon"}, "--time 'soon'");
+  cli.write("own.toml", "name = 1\n");
+  refused({}, "own.toml:1:8: name: expected a string, got an integer");
+}
+
+TEST_CASE("The GPU hours of jobs are asked for, estimated and bounded") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1]");
+  const std::vector<std::string> submit{"submit", spec, "--dry-run", "--scheduler", "pbs", "--gpus-per-node", "4"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), submit.begin(), submit.end());
+    return cli.xtune(more);
+  };
+  const json hours = parsed(
+      with({"--nodes", "2", "--max-jobs", "3", "--format", "json", "--", "-l", "walltime=0:30:00"}))["gpu_hours"];
+  CHECK(hours["asked_by_each_job"] == 4.0);
+  CHECK(hours["max_jobs"] == 3);
+  CHECK(hours["max"].is_null());
+  CHECK(hours.contains("estimated"));
+  CHECK(has(with({"--time", "900"}).stdout_text,
+            "GPU hours: each of at most 20 jobs asks for 1; the search needs about"));
+  CHECK(with({"--time", "900", "--max-gpu-hours", "1"}).exit_code == 0);
+  const CommandResult more = with({"--time", "900", "--max-gpu-hours", "0.9"});
+  CHECK(more.exit_code == 2);
+  CHECK(has(more.stderr_text, "the first job asks for 1 GPU hours"));
+  CHECK(has(with({"--max-gpu-hours", "9"}).stderr_text, "say how long a job may run"));
+  CHECK(with({"--max-gpu-hours", "-1"}).exit_code == 2);
 }
 
 TEST_CASE("status reports a named study only from its files") {

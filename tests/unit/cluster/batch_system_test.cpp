@@ -161,6 +161,26 @@ TEST_CASE("Ids in the answers of submit commands") {
   CHECK(job("sge", "Unable to run job: warning\n").empty());
 }
 
+TEST_CASE("Commands that ask for states have their words") {
+  std::vector<Words> asked;
+  const auto ask = [&](const char* system) {
+    asked.clear();
+    job_states(choose_batch_system(system), {"1", "2"}, [&](const Words& words) {
+      asked.push_back(words);
+      return std::string();
+    });
+    return asked.front();
+  };
+  CHECK(ask("slurm") == Words{"squeue", "-h", "-t", "all", "-j", "1,2", "-o", "%i|%T"});
+  CHECK(asked.back() == Words{"sacct", "-n", "-X", "-P", "-j", "1,2", "-o", "JobID,State"});
+  CHECK(ask("flux") == Words{"flux", "jobs", "-n", "-o", "{id.f58} {status:h}", "1", "2"});
+  CHECK(ask("pbs") == Words{"qstat", "-x", "1", "2"});
+  CHECK(ask("lsf") == Words{"bjobs", "-a", "-noheader", "-o", "jobid stat", "1", "2"});
+  CHECK(ask("sge") == Words{"qstat"});
+  CHECK(asked.size() == 3);
+  CHECK(asked.back() == Words{"qacct", "-j", "2"});
+}
+
 TEST_CASE("States in the answers of status commands") {
   CHECK(state("slurm", "17", {"17+0|RUNNING\n17+1|RUNNING\n"}).phase == std::string("running"));
   const JobState completed = state("slurm", "17", {"", "17|COMPLETED\n"});
