@@ -100,7 +100,8 @@ LIMITS = ["s_rt", "h_rt"] + [f"{kind}_{what}" for what in "cpu fsize data stack 
 class GridEngine:
     """A cell of its own on this host, for as long as a `with` block lasts."""
 
-    programs, package = ("sge_qmaster", "sge_execd", "qsub"), "gridengine-master gridengine-exec gridengine-client"
+    programs = ("sge_qmaster", "sge_execd", "qsub")
+    skipped = "skipped: {} is not installed [apt: gridengine-master gridengine-exec gridengine-client]"
     sbin, ask, wait_for = Slurm.sbin, staticmethod(Slurm.ask), staticmethod(Slurm.wait_for)
 
     def __init__(self, folder):

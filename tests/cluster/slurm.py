@@ -63,7 +63,8 @@ NodeName=n2 Name=gpu Type=mi300a File={folder}/card[0-1] Flags=amd_gpu_env
 
 
 class Slurm:
-    programs, package = ("slurmctld", "slurmd", "srun"), "slurm-wlm"
+    programs = ("slurmctld", "slurmd", "srun")
+    skipped = "skipped: {} is not installed [apt: slurm-wlm]"
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)

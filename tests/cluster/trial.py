@@ -186,7 +186,7 @@ def run_tests(tests, doc, cluster=Slurm):
     options.xtune = str(pathlib.Path(options.xtune).resolve())
     missing = [program for program in cluster.programs if not shutil.which(program, path=cluster.sbin)]
     if missing:
-        print(f"skipped: {missing[0]} is not installed [apt: {cluster.package}]")
+        print(cluster.skipped.format(missing[0]))
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as name:
