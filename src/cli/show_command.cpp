@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/cases.hpp"
 #include "core/build/cache.hpp"
+#include "core/build/compiler_places.hpp"
 #include "core/build/device_unit.hpp"
 #include "core/build/tokens.hpp"
 #include "core/device/backend_facts.hpp"
@@ -34,23 +35,26 @@ struct Tool {
   std::vector<std::string> folders;  ///< beside those of PATH
 };
 
-/// A directory of a toolkit that a variable names, or its usual place.
-std::string toolkit_folder(const char* variable, const char* usual, const char* below) {
-  const char* const root = std::getenv(variable);
-  return std::string(root && *root ? root : usual) + below;
+/// These directories of each installation.
+std::vector<std::string> folders_of(const std::vector<std::filesystem::path>& roots,
+                                    const std::vector<std::string>& below) {
+  std::vector<std::string> folders;
+  for (const std::filesystem::path& root : roots)
+    for (const std::string& name : below) folders.push_back((root / name).string());
+  return folders;
 }
 
 std::vector<Tool> tools_for(const build::Artifact& artifact) {
   std::vector<std::string> symbols;
   for (const build::KernelEntry& entry : build::all_entries(artifact)) symbols.push_back(entry.symbol);
   if (artifact.format == "cubin") {
-    const std::vector<std::string> folders{toolkit_folder("CUDA_HOME", "/usr/local/cuda", "/bin"),
-                                           toolkit_folder("CUDA_PATH", "/usr/local/cuda", "/bin")};
+    const std::vector<std::string> folders = folders_of(build::cuda_roots(), {"bin"});
     return {{"nvdisasm", {"--print-code"}, folders}, {"cuobjdump", {"--dump-sass"}, folders}};
   }
   if (artifact.format == "hsaco") {
     const std::string only = fmt::format("--disassemble-symbols={}", fmt::join(symbols, ","));
-    return {{"llvm-objdump", {"--no-show-raw-insn", only}, {toolkit_folder("ROCM_PATH", "/opt/rocm", "/llvm/bin")}}};
+    return {
+        {"llvm-objdump", {"--no-show-raw-insn", only}, folders_of(build::rocm_roots(), {"llvm/bin", "lib/llvm/bin"})}};
   }
   return {{"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble=" + symbols.front()}, {}},
           {"objdump", {"--no-show-raw-insn", "--demangle", "--disassemble", "--section=.text"}, {}}};

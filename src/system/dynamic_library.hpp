@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "xtune/error.hpp"
@@ -26,11 +27,28 @@ class NotInstalled : public Error {
   throw Error(ErrorKind::unavailable, message);
 }
 
+/// Where this process searched a library or other files, for `xtune devices -v`.
+struct Search {
+  struct Place {
+    std::string path;    ///< of a directory, or of a file that was refused; empty: where the loader searches
+    std::string reason;  ///< why the file was refused; empty: it was not found there
+  };
+  std::string what;           ///< "libnvrtc.so"
+  std::vector<Place> places;  ///< in which it was not found, in order
+  std::string taken;          ///< the file; empty: none
+};
+/// Adds a directory in which it was not found, once.
+void add_missing(const std::string& folder, Search& to);
+/// Replaces a search for the same that found nothing. Thread-safe.
+void remember(const Search& search);
+std::vector<Search> searches();
+
 /// Owns a dlopen handle; the library is closed on destruction unless it is marked resident.
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
   /// Opens the first library that loads. Throws Error(unavailable) with the loader's message for the last one tried.
+  /// Remembers the search, if they are names of libraries.
   static DynamicLibrary open(const std::vector<std::string>& names);
   /// The first library that this process has loaded already; empty if there is none.
   static DynamicLibrary loaded(const std::vector<std::string>& names);
@@ -58,6 +76,9 @@ class DynamicLibrary {
   std::unique_ptr<void, Close> handle_{nullptr, Close{false}};
   std::string name_;
 };
+
+/// The path of an object that this process has loaded whose file name begins so: "libamdhip64.so"; empty: none.
+std::string loaded_file(std::string_view start);
 
 /// Calls visit with the loader's facts about the loaded object that contains an address, if there is one.
 void visit_object_with(const void* address, const std::function<void(const dl_phdr_info&)>& visit);

@@ -306,8 +306,8 @@ External find_clang() {
     RE2::PartialMatch(compiler::identify_compiler(path).version, version, &clang.version);
     clang.archs = archs_in(ask({"--target=nvptx64-nvidia-cuda", "-print-supported-cpus"}));
     std::string place;
-    if (!build::cuda_roots().empty())
-      clang.toolkit = build::cuda_roots().front();
+    if (const std::vector<fs::path> named = build::named_cuda_roots(); !named.empty())
+      clang.toolkit = named.front();
     else if (RE2::PartialMatch(ask({"-v", "-E", "-x", "cuda", "/dev/null"}), toolkit, &place))
       clang.toolkit = place;
     clang.ptxas = first_in((clang.toolkit / "bin").string(), "ptxas").string();

@@ -1,7 +1,6 @@
 // Finding and loading NVRTC.
 #include <fmt/core.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "backends/cuda/toolchain.hpp"
@@ -15,57 +14,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const library_names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
-
-/// The `nvidia` directories of the active Python environment, in which pip installs its nvidia-cuda-nvrtc packages.
-std::vector<fs::path> python_package_folders() {
-  std::vector<fs::path> folders;
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const char* value = std::getenv(variable);
-    if (!value || !*value) continue;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(fs::path(value) / "lib", error)) {
-      fs::path folder = entry.path() / "site-packages" / "nvidia";
-      if (entry.path().filename().string().starts_with("python") && fs::is_directory(folder, error))
-        folders.push_back(std::move(folder));
-    }
-  }
-  return folders;
-}
-
-std::vector<std::string> candidates() {
-  // A toolkit that the user named is preferred to the one that the loader finds.
-  std::vector<std::string> paths;
-  const auto add_folder = [&paths](const fs::path& folder) {
-    for (const char* name : library_names) {
-      std::error_code error;
-      if (fs::exists(folder / name, error)) paths.push_back((folder / name).string());
-    }
-  };
-  for (const fs::path& root : build::cuda_roots()) {
-    add_folder(root / "lib64");
-    add_folder(root / "lib");
-  }
-  for (const char* name : library_names) paths.emplace_back(name);
-  add_folder("/usr/local/cuda/lib64");
-  for (const fs::path& folder : python_package_folders()) {
-    add_folder(folder / "cu13" / "lib");
-    add_folder(folder / "cuda_nvrtc" / "lib");
-  }
-  return paths;
-}
-
 Nvrtc load_nvrtc() {
   Nvrtc table;
+  std::vector<std::string> candidates;
+  for (const fs::path& folder : build::cuda_library_folders())
+    for (const std::string& name : build::nvrtc_names()) candidates.push_back((folder / name).string());
   try {
-    table.library = system::DynamicLibrary::open(candidates());
+    table.library = system::DynamicLibrary::open(candidates);
   } catch (const Error& error) {
-    system::throw_with_message(
-        error,
-        fmt::format(
-            "libnvrtc.so not found in CUDA_HOME, CUDA_PATH, the loader's path or /usr/local/cuda: install the CUDA "
-            "toolkit's NVRTC (Debian: nvidia-cuda-dev; or pip install nvidia-cuda-nvrtc) and set CUDA_HOME ({})",
-            error.what()));
+    system::throw_with_message(error, fmt::format("libnvrtc.so not found in CUDA_HOME, CUDA_PATH, the loader's path, "
+                                                  "/usr/local or Python's packages: install "
+                                                  "the CUDA toolkit's NVRTC (Debian: nvidia-cuda-dev; or pip install "
+                                                  "nvidia-cuda-nvrtc) and set CUDA_HOME ({})",
+                                                  error.what()));
   }
   table.library.keep_resident();
 #define XTUNE_LOAD(name, result, parameters) table.library.get(#name, table.name);
@@ -90,16 +51,13 @@ std::vector<std::string> toolkit_include_dirs(const Nvrtc& nvrtc) {
     folders.push_back(library_folder.parent_path().parent_path() / "cuda_runtime" / "include");  // pip's packages
   }
   for (const fs::path& root : build::cuda_roots()) folders.push_back(root / "include");
-  folders.emplace_back("/usr/local/cuda/include");
   folders.emplace_back("/usr/include");
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    if (!fs::exists(folder / "cuda_fp16.h", error)) continue;
-    std::vector<std::string> found{folder.lexically_normal().string()};
-    if (fs::is_directory(folder / "cccl", error)) found.push_back((folder / "cccl").lexically_normal().string());
-    return found;
-  }
-  return {};
+  const fs::path folder = build::folder_with("CUDA's headers", folders, {"cuda_fp16.h"});
+  if (folder.empty()) return {};
+  std::vector<std::string> found{folder.lexically_normal().string()};
+  std::error_code error;
+  if (fs::is_directory(folder / "cccl", error)) found.push_back((folder / "cccl").lexically_normal().string());
+  return found;
 }
 
 gpu::CompilerApi compiler_api(const Nvrtc& nvrtc) {

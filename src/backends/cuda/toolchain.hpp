@@ -20,8 +20,7 @@ struct Nvrtc {
 #undef XTUNE_DECLARE
 };
 
-/// Thread-safe. Searches CUDA_HOME, CUDA_PATH, the loader's path, /usr/local/cuda and the packages of an active Python
-/// environment. Throws Error(unavailable) with the places it searched.
+/// Thread-safe. Searches build::cuda_library_folders. Throws Error(unavailable) with the places it searched.
 const Nvrtc& nvrtc();
 
 /// Directories with CUDA's own headers (cuda_fp16.h, and CCCL's), those of the NVRTC in use first; empty if there are

@@ -253,11 +253,6 @@ namespace fs = std::filesystem;
 
 constexpr int oldest_version = 17;
 
-bool is_file(const fs::path& path) {
-  std::error_code failed;
-  return fs::is_regular_file(path, failed);
-}
-
 /// Fills path, version and archs. The reason why this compiler cannot be used, or empty.
 std::string examine(const std::string& compiler, ClangInstallation& clang) {
   try {
@@ -316,11 +311,8 @@ void find_device_libraries(ClangInstallation& clang, const fs::path& system) {
       base::first_line(compiler::ask_compiler(clang.path, {{"-print-resource-dir"}}).stdout_text);
   const std::vector<fs::path> others = build::device_library_folders(clang.path, resources, system);
   folders.insert(folders.end(), others.begin(), others.end());
-  for (const fs::path& folder : folders)
-    if (!folder.empty() && is_file(folder / "ocml.bc") && is_file(folder / "ockl.bc")) {
-      clang.device_libraries = folder;
-      return;
-    }
+  clang.device_libraries = build::folder_with("AMD's device libraries", folders, {"ocml.bc", "ockl.bc"});
+  if (!clang.device_libraries.empty()) return;
   throw system::NotInstalled(fmt::format(
       "{} compiles for AMD GPUs, but AMD's device libraries (ocml.bc, ockl.bc) were not found: install them "
       "(Debian, ROCm: rocm-device-libs), or name their directory in HIP_DEVICE_LIB_PATH, or ROCm's in ROCM_PATH",
@@ -328,19 +320,18 @@ void find_device_libraries(ClangInstallation& clang, const fs::path& system) {
 }
 
 void find_headers(ClangInstallation& clang, const fs::path& system) {
-  for (const fs::path& root : build::hip_roots(clang.path, system))
-    if (is_file(root / "include/hip/hip_runtime.h")) {
-      clang.hip_root = root;
-      clang.hip_version = version_of_headers(clang.headers());
-      // HIP 5.2; LLVM 17 has no such intrinsics.
-      clang.needs_wrapping_atomics = system::read_if_there(clang.headers() / "amd_detail/amd_hip_atomic.h", 1 << 20)
-                                         .find("llvm.amdgcn.atomic.inc") != std::string::npos;
-      return;
-    }
-  throw system::NotInstalled(
-      fmt::format("{} compiles for AMD GPUs, but HIP's headers (hip/hip_runtime.h) were not found: install them "
-                  "(Debian: libamdhip64-dev; ROCm: hip-dev), or name the directory above their include in HIP_PATH",
-                  clang.path));
+  clang.hip_root =
+      build::folder_with("HIP's headers", build::hip_roots(clang.path, system), {"include/hip/hip_runtime.h"});
+  if (clang.hip_root.empty())
+    throw system::NotInstalled(
+        fmt::format("{} compiles for AMD GPUs, but HIP's headers (hip/hip_runtime.h) were not found: install them "
+                    "(Debian: libamdhip64-dev; ROCm: hip-dev), or name the directory above their include in HIP_PATH",
+                    clang.path));
+  clang.hip_version = version_of_headers(clang.headers());
+  // HIP 5.2; LLVM 17 has no such intrinsics.
+  clang.needs_wrapping_atomics =
+      system::read_if_there(clang.headers() / "amd_detail/amd_hip_atomic.h", 1 << 20).find("llvm.amdgcn.atomic.inc") !=
+      std::string::npos;
 }
 
 void add_files_below(const fs::path& folder, const std::string& ending, build::ToolFiles& to) {
@@ -379,7 +370,7 @@ std::vector<std::string> amd_archs_of(const std::string& compiler) {
 
 ClangInstallation find_clang(const fs::path& system) {
   std::string reasons;
-  for (const std::string& compiler : build::hip_compilers()) {
+  for (const std::string& compiler : build::hip_compilers(system)) {
     ClangInstallation clang;
     const std::string reason = examine(compiler, clang);
     if (reason.empty()) {

@@ -1,4 +1,4 @@
-// Where ROCm's libraries are searched. ROCm 6 and 7 have the properties in two layouts, under two names. The plain name
+// Opening ROCm's libraries. ROCm 6 and 7 have the properties in two layouts, under two names. The plain name
 // is the older layout in ROCm 5 and 6, and the newer one in headers since ROCm 6, so it is called last.
 #include "backends/hip/rocm_libraries.hpp"
 
@@ -6,46 +6,47 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/hip_headers.hpp"
+#include "core/build/compiler_places.hpp"
 #include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::hip {
 namespace {
 
-constexpr int majors[] = {7, 6, 5};
-
-/// The files of the release whose runtime this process has loaded already, such as the application's. One release's
-/// handles mean nothing to another's runtime.
-std::vector<std::string> beside_loaded_runtime(const std::vector<std::string>& stems) {
+/// The files of the release whose runtime this process has loaded already, such as the application's or PyTorch's. One
+/// release's handles mean nothing to another's runtime.
+std::vector<std::string> beside_loaded_runtime(const std::string& stem) {
+  constexpr std::string_view runtime = "libamdhip64";
   std::vector<std::string> candidates;
-  for (const int major : majors) {
-    const auto runtime = system::DynamicLibrary::loaded({fmt::format("libamdhip64.so.{}", major)});
-    if (!runtime) continue;
-    const std::string folder = gpu::library_folder(runtime.find("hipInit"));
-    for (const std::string& stem : stems)
-      for (const std::string& place : {folder + "/", std::string()})
-        candidates.push_back(fmt::format("{}lib{}.so.{}", place, stem, major));
-    break;
-  }
+  std::error_code failed;
+  const auto loaded = std::filesystem::weakly_canonical(system::loaded_file("libamdhip64.so"), failed);
+  if (loaded.empty()) return candidates;
+  // ".so.7.2.70200", ".so.7"; only ".so" in PyTorch's wheels that contain ROCm.
+  std::string ending = loaded.filename().string().substr(runtime.size());
+  for (; ending.size() > 3; ending.resize(ending.rfind('.')))
+    for (const std::string& folder : {loaded.parent_path().string() + "/", std::string()})
+      candidates.push_back(fmt::format("{}lib{}{}", folder, stem, ending));
+  candidates.push_back(fmt::format("{}/lib{}.so", loaded.parent_path().string(), stem));
   return candidates;
 }
 
+/// The names that hipRTC has for it; with the loader of ROCm 7.13 and newer between them, it has none.
 system::DynamicLibrary open_for(const std::string& hiprtc) {
   std::vector<std::string> names;
   if (!hiprtc.empty()) names = code_object_manager_names(system::read_if_there(hiprtc, std::uint64_t{1} << 30));
   if (system::DynamicLibrary library = system::DynamicLibrary::loaded(names)) return library;
+  if (names.empty()) names = {"libamd_comgr.so.3", "libamd_comgr.so.2"};
+  names.emplace_back("libamd_comgr.so");
   // ROCm's libraries find each other by their own directory, which the loader's path need not contain.
-  const std::filesystem::path folder = std::filesystem::path(hiprtc).parent_path();
   std::vector<std::string> candidates;
-  for (const std::string& name : names) candidates.insert(candidates.end(), {(folder / name).string(), name});
-  if (candidates.empty()) candidates = {"libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"};
+  for (const std::string& name : names)
+    candidates.push_back((std::filesystem::path(hiprtc).parent_path() / name).string());
+  candidates.insert(candidates.end(), names.begin(), names.end());
   return system::DynamicLibrary::open(candidates);
 }
 
@@ -68,17 +69,13 @@ static_assert(offsetof(hipDeviceProp_t, gcnArchName) == layouts[1].arch_at);
 
 }  // namespace
 
-system::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems) {
-  std::vector<std::string> candidates = beside_loaded_runtime(stems);
-  std::vector<std::string> folders;
-  for (const char* variable : {"ROCM_PATH", "HIP_PATH"})
-    if (const char* root = std::getenv(variable); root && *root) folders.push_back(fmt::format("{}/lib/", root));
-  folders.insert(folders.end(), {"", "/opt/rocm/lib/"});
+system::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems, const std::filesystem::path& system) {
+  std::vector<std::string> candidates;
   for (const std::string& stem : stems)
-    for (const std::string& folder : folders) {
-      candidates.push_back(fmt::format("{}lib{}.so", folder, stem));
-      for (const int major : majors) candidates.push_back(fmt::format("{}lib{}.so.{}", folder, stem, major));
-    }
+    for (const std::string& file : beside_loaded_runtime(stem)) candidates.push_back(file);
+  for (const std::string& stem : stems)
+    for (const std::filesystem::path& folder : build::rocm_library_folders(system))
+      for (const std::string& name : build::rocm_library_names(stem)) candidates.push_back((folder / name).string());
   return system::DynamicLibrary::open(candidates);
 }
 

@@ -2,6 +2,7 @@
 // architecture of a device from its properties, whose structure changed in ROCm 6.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,10 +13,10 @@
 namespace xtune::hip {
 
 /// Opens ROCm's shared library with one of these stems ("hiprtc", "amdhip64"), of any release since 5. Prefers the
-/// release whose runtime the process has loaded already; else the first stem, and for it ROCM_PATH and HIP_PATH, the
-/// loader's path, then /opt/rocm; in each the file without a version, then the newest. Throws as
-/// system::DynamicLibrary::open.
-system::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems);
+/// release whose runtime the process has loaded already, in its directory; else the first stem, and for it the
+/// directories and names of build::rocm_library_folders. Throws as system::DynamicLibrary::open.
+system::DynamicLibrary open_rocm_library(const std::vector<std::string>& stems,
+                                         const std::filesystem::path& system = "/");
 
 /// The library libamd_comgr that hipRTC uses. Its list of architectures is needed, because hipRTC (at least up to 5.2)
 /// corrupts its heap for an architecture that is not in it.

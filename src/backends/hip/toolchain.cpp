@@ -64,7 +64,8 @@ void set_names(build::Artifact& artifact, const build::CompileRequest& request) 
 std::vector<std::string> rocm_folders(const std::filesystem::path& place) {
   std::vector<std::string> folders{"/usr/lib"};
   for (std::filesystem::path root = place; root.has_relative_path(); root = root.parent_path())
-    if (root.filename().string().starts_with("rocm")) folders.push_back(root.string());
+    if (const std::string name = root.filename().string(); name.starts_with("rocm") || name.starts_with("_rocm"))
+      folders.push_back(root.string());
   return folders;
 }
 

@@ -42,7 +42,7 @@ void require_arch(const std::string& arch, const std::vector<std::string>& known
 void set_names(build::Artifact& artifact, const build::CompileRequest& request);
 
 /// Directories whose headers belong to ROCm or Clang, and count by name: /usr/lib, and those above `place` whose names
-/// begin with "rocm".
+/// begin with "rocm" or, as of AMD's wheels, "_rocm".
 std::vector<std::string> rocm_folders(const std::filesystem::path& place);
 
 /// Whether assembly in the source reads files, which the compiler does not list.

@@ -42,35 +42,27 @@ std::vector<std::string> listed_folders(const char* variable) {
   return folders;
 }
 
-/// The directories in which the backends and the loader search for libraries.
-std::vector<std::string> library_folders() {
-  std::vector<std::string> folders = listed_folders("LD_LIBRARY_PATH");
-  std::vector<std::string> roots{"/usr/local/cuda", "/opt/rocm"};
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "HIP_PATH"})
-    if (const char* value = std::getenv(variable); value && *value) roots.emplace_back(value);
-  for (const std::string& root : roots)
-    for (const char* name : {"/lib64", "/lib"}) folders.push_back(root + name);
-  for (const char* name : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
-    folders.emplace_back(name);
-  std::error_code ignored;
-  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
-    if (const char* value = std::getenv(variable); value && *value)
-      for (const auto& python : std::filesystem::directory_iterator(std::string(value) + "/lib", ignored))
-        for (const char* package : {"cu13", "cuda_nvrtc"})
-          folders.push_back((python.path() / "site-packages/nvidia" / package / "lib").string());
-  return folders;
-}
-
 /// The files of libraries, by the names that they are opened with; a link counts together with its target.
 void add_library_states(std::string& text) {
-  const std::vector<std::string> endings{"",   ".0", ".1", ".2",  ".3",  ".4",    ".5",  ".6",
-                                         ".7", ".8", ".9", ".10", ".11", ".11.2", ".12", ".13"};
-  for (const std::string& folder : library_folders()) {
+  std::vector<std::string> loader = listed_folders("LD_LIBRARY_PATH");
+  for (const char* name : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"})
+    loader.emplace_back(name);
+  const auto add = [&](const std::string& folder, const std::vector<std::string>& names) {
     std::error_code ignored;
-    if (!std::filesystem::is_directory(folder, ignored)) continue;
-    for (const char* name : {"cuda", "nvidia-ml", "nvrtc", "amdhip64", "hiprtc", "amd_comgr", "hsa-runtime64"})
-      for (const std::string& ending : endings) add_file_state(text, folder + "/lib" + name + ".so" + ending);
-  }
+    if (!std::filesystem::is_directory(folder, ignored)) return;
+    for (const std::string& name : names) add_file_state(text, folder + "/" + name);
+  };
+  const auto add_all = [&](const std::vector<std::filesystem::path>& folders, const std::vector<std::string>& names) {
+    for (const std::filesystem::path& folder : folders) add(folder.string(), names);
+    for (const std::string& folder : loader) add(folder, names);
+  };
+  std::vector<std::string> rocm{"libamd_comgr.so", "libamd_comgr.so.2", "libamd_comgr.so.3", "libhsa-runtime64.so.1"};
+  for (const char* stem : {"amdhip64", "hiprtc"})
+    for (const std::string& name : build::rocm_library_names(stem)) rocm.push_back(name);
+  add_all(build::rocm_library_folders(), rocm);
+  add_all(build::cuda_library_folders(), build::nvrtc_names());
+  for (const std::filesystem::path& root : build::cuda_roots()) add((root / "include").string(), {"cuda_fp16.h"});
+  add_all({}, {"libcuda.so.1", "libnvidia-ml.so.1"});
 }
 
 bool is_kokkos(const std::string& backend) {
@@ -87,6 +79,7 @@ void add_variables(std::string& text, const std::string& backend) {
   add_all(
       "CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES GPU_DEVICE_ORDINAL CUDA_DEVICE_ORDER CUDA_HOME "
       "CUDA_PATH ROCM_PATH HIP_PATH HIP_DEVICE_LIB_PATH LD_LIBRARY_PATH LD_PRELOAD PATH VIRTUAL_ENV CONDA_PREFIX "
+      "XTUNE_PYTHON_PACKAGES "
       "COMPILER_PATH GCC_EXEC_PREFIX LIBRARY_PATH XTUNE_HOST_CXX XTUNE_HIP_CXX NVCC_CCBIN NVCC_PREPEND_FLAGS "
       "NVCC_APPEND_FLAGS XTUNE_HIP_LIBRARY XTUNE_EMULATED_ARCH "
       "XTUNE_LLVM_LIBRARY");

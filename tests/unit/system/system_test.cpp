@@ -64,6 +64,8 @@ TEST_CASE("a library that the process has loaded is found by its name, and none 
   CHECK_FALSE(DynamicLibrary::loaded({"libxtune-none.so.9"}));
   CHECK_FALSE(DynamicLibrary::loaded({"libresolv-none.so", "libthread_db.so.1"}));  // the second is on the system
   CHECK_FALSE(DynamicLibrary::loaded({}));
+  CHECK(loaded_file("libc.so").ends_with("/libc.so.6"));
+  CHECK(loaded_file("libxtune-none.so").empty());
 }
 
 TEST_CASE("libraries move, and residents stay") {

@@ -51,7 +51,10 @@ class FakeSystem {
         wanted_("XTUNE_HIP_CXX", ""),
         hip_("HIP_PATH", ""),
         rocm_("ROCM_PATH", (root_.path() / "rocm").string()),
-        libraries_("HIP_DEVICE_LIB_PATH", "") {
+        libraries_("HIP_DEVICE_LIB_PATH", ""),
+        loader_("LD_LIBRARY_PATH", {}),
+        environment_("VIRTUAL_ENV", {}),
+        conda_("CONDA_PREFIX", {}) {
     fs::create_directories(root_.path() / "bin");
   }
 
@@ -109,7 +112,7 @@ class FakeSystem {
 
  private:
   TemporaryDirectory root_;
-  Variable path_, wanted_, hip_, rocm_, libraries_;
+  Variable path_, wanted_, hip_, rocm_, libraries_, loader_, environment_, conda_;
 };
 
 /// The installed clang's toolchain, or nullptr.
@@ -226,6 +229,28 @@ TEST_CASE("hip clang: a ROCm's compiler brings that ROCm's headers and libraries
   const hip::ClangInstallation found = system.find();
   CHECK(fs::equivalent(found.hip_root, system.path() / "rocm-6.0.0"));
   CHECK(fs::equivalent(found.device_libraries, libraries));
+}
+
+TEST_CASE("hip clang: ROCm 10 and its wheels bring compiler, headers and device libraries") {
+  FakeSystem system;
+  const Variable no_other("ROCM_PATH", "");
+  const std::string core = system.add_clang("opt/rocm/core-10.0/lib/llvm/bin/amdclang++");
+  system.add_headers("opt/rocm/core-10.0");
+  const fs::path libraries = system.add_libraries("opt/rocm/core-10.0/lib/llvm/amdgcn/bitcode");
+  hip::ClangInstallation found = system.find();
+  CHECK(found.path == core);
+  CHECK(fs::equivalent(found.hip_root, system.path() / "opt/rocm/core-10.0"));
+  CHECK(fs::equivalent(found.device_libraries, libraries));
+  // The wheel for developers has the headers, and lacks some of the device libraries.
+  const std::string packages = "venv/lib/python3.12/site-packages/";
+  const std::string wheel = system.add_clang(packages + "_rocm_sdk_core/lib/llvm/bin/amdclang++");
+  system.add_headers(packages + "_rocm_sdk_devel");
+  const fs::path bitcode = system.add_libraries(packages + "_rocm_sdk_core/lib/llvm/amdgcn/bitcode");
+  const Variable active("VIRTUAL_ENV", (system.path() / "venv").string());
+  found = system.find();
+  CHECK(found.path == wheel);
+  CHECK(fs::equivalent(found.hip_root, system.path() / packages / "_rocm_sdk_devel"));
+  CHECK(fs::equivalent(found.device_libraries, bitcode));
 }
 
 TEST_CASE("hip clang: the files of the key are the headers and the bitcode") {
