@@ -8,6 +8,10 @@
 namespace xtune::cli {
 namespace {
 
+struct DevicesOptions : CommonOptions {
+  bool verbose = false;
+};
+
 std::vector<run::BackendState> states_of(const std::string& backend) {
   std::vector<run::BackendState> states;
   const std::vector<std::string> listed = device::backends_for(backend);  // refuses an unknown name
@@ -17,6 +21,17 @@ std::vector<run::BackendState> states_of(const std::string& backend) {
         (backend == "auto" || std::find(listed.begin(), listed.end(), facts.name) != listed.end()))
       states.push_back(worker::find_backend(facts.name, true));
   return states;
+}
+
+void print_searches(const run::BackendState& state) {
+  for (const system::Search& search : state.searches) {
+    print_out("{}: {}: {}\n", state.name, search.what, search.taken.empty() ? "not found" : search.taken);
+    for (const system::Search::Place& place : search.places) {
+      const std::string path = place.path.empty() ? "the loader's path (LD_LIBRARY_PATH, ldconfig)" : place.path;
+      print_out("  {} {}{}{}\n", place.reason.empty() ? "not in" : "refused", path, place.reason.empty() ? "" : ": ",
+                place.reason);
+    }
+  }
 }
 
 void print_text(const std::vector<run::BackendState>& states) {
@@ -54,14 +69,19 @@ void print_text(const std::vector<run::BackendState>& states) {
   }
 }
 
-int list_devices(const CommonOptions& options) {
-  const std::vector<run::BackendState> states = states_of(options.backend);
+int list_devices(const DevicesOptions& options) {
+  std::vector<run::BackendState> states = states_of(options.backend);
+  for (run::BackendState& state : states)
+    if (!options.verbose) state.searches.clear();
   const auto make_json = [&] {
     Json json{{"backends", Json::array()}};
     for (const run::BackendState& state : states) json["backends"].emplace_back(worker::to_json(state));
     return json;
   };
-  print_answer(options.format, make_json, [&] { print_text(states); });
+  print_answer(options.format, make_json, [&] {
+    print_text(states);
+    for (const run::BackendState& state : states) print_searches(state);
+  });
   const auto has_devices = [](const run::BackendState& state) { return !state.devices.empty(); };
   return std::any_of(states.begin(), states.end(), has_devices) ? done : unavailable;
 }
@@ -69,11 +89,12 @@ int list_devices(const CommonOptions& options) {
 }  // namespace
 
 void add_devices_command(CLI::App& app, Context& context) {
-  const auto [command, options] =
-      add_command<CommonOptions>(app, context, "devices", "List devices and compilers that work, and why others do not",
-                                 "xtune devices --format json", list_devices);
+  const auto [command, options] = add_command<DevicesOptions>(
+      app, context, "devices", "List devices and compilers that work, and why others do not",
+      "xtune devices --format json", list_devices);
   add_backend_option(command, options, "List only this backend, or those of GPUs; auto lists all");
   add_format_option(command, options.format);
+  command.add_flag("-v,--verbose", options.verbose, "Also list where each library was searched, and the one taken");
 }
 
 }  // namespace xtune::cli

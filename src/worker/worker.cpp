@@ -446,6 +446,7 @@ run::BackendState probe_backend(const std::string& name, Probe probe) {
     // A backend that is not part of this build does not appear later; the cached state depends on the program.
     state.device_failed = state.toolchain_failed = error.kind() != ErrorKind::unsupported;
   }
+  state.searches = system::searches();
   return state;
 }
 

@@ -473,6 +473,60 @@ TEST_CASE("A backend without a device says why and exits with 4, unless there is
   }
 }
 
+TEST_CASE("devices -v lists where each library was searched, and the one that was taken") {
+  Cli cli;
+  cli.env.emplace_back("ROCM_PATH", cli.path("rocm"));
+  cli.env.emplace_back("XTUNE_HIP_LIBRARY", "");
+  fs::create_directories(cli.path("rocm/lib"));
+  cli.write("rocm/lib/libamdhip64.so.8", "no library");
+  for (const char* backend : {"cuda", "hip"}) {
+    CAPTURE(backend);
+    const json brief = parsed(cli.xtune({"devices", "--backend", backend, "--format", "json"}));
+    if (brief.contains("error")) continue;  // not part of this build
+    CHECK_FALSE(brief["backends"][0].contains("searches"));
+    const json state = parsed(cli.xtune({"devices", "-v", "--backend", backend, "--format", "json"}))["backends"][0];
+    const std::string text = cli.xtune({"devices", "-v", "--backend", backend}).stdout_text;
+    const std::string library = backend == std::string("cuda") ? "libnvrtc.so" : "libamdhip64.so";
+    bool listed = false;
+    for (const json& search : state["searches"]) {
+      listed = listed || search["what"] == library;
+      const std::string taken = search["taken"];
+      CHECK(has(text, std::string(backend) + ": " + search["what"].get<std::string>() + ": " +
+                          (taken.empty() ? "not found" : taken)));
+      if (!taken.empty()) CHECK(fs::exists(taken));
+      for (const json& place : search["searched"]) CHECK(has(text, place["path"].get<std::string>()));
+    }
+    CHECK(listed);
+    if (library == "libamdhip64.so") CHECK(has(text, "  refused " + cli.path("rocm/lib/libamdhip64.so.8") + ": "));
+  }
+}
+
+TEST_CASE("A library that appears where one is searched makes the next command probe again") {
+  Cli cli;
+  cli.env.emplace_back("VIRTUAL_ENV", cli.path("venv"));
+  cli.env.emplace_back("ROCM_PATH", cli.path("rocm"));
+  const std::string spec = cli.copy_spec();
+  std::set<std::string> known;
+  const auto is_probed = [&] {
+    CHECK(cli.xtune({"space", spec, "--backend", "host"}).exit_code == 0);
+    bool appeared = false;
+    for (const auto& file : fs::directory_iterator(cli.path("cache") + "/inventory"))
+      appeared = known.insert(file.path().filename().string()).second || appeared;
+    return appeared;
+  };
+  CHECK(is_probed());
+  CHECK_FALSE(is_probed());
+  for (const char* library : {"venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+                              "venv/lib/python3.12/site-packages/_rocm_sdk_core/lib/libamdhip64.so.8",
+                              "rocm/lib/libhiprtc.so.7", "rocm/lib/libamd_comgr.so.3"}) {
+    CAPTURE(library);
+    fs::create_directories(fs::path(cli.path(library)).parent_path());
+    cli.write(library, "no library");
+    CHECK(is_probed());
+    CHECK_FALSE(is_probed());
+  }
+}
+
 TEST_CASE("--compiler chooses among a backend's compilers, and --arch does without it") {
   const Cli cli;
   const std::string spec = cli.copy_spec();

@@ -6,6 +6,7 @@
 
 #include "core/build/keyed_files.hpp"
 #include "core/device/device_info.hpp"
+#include "system/dynamic_library.hpp"
 
 namespace xtune::run {
 
@@ -33,6 +34,7 @@ struct BackendState {
   build::ToolFiles toolchain_parts;  ///< files and variables that the fingerprint covers
   /// All of several compilers, the preferred one first; the members above describe the one that was selected.
   std::vector<CompilerState> compilers;
+  std::vector<system::Search> searches;  ///< of their libraries, headers and device libraries
 };
 
 /// A backend and its devices of one kind, or an architecture without a device.

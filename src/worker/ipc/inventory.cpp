@@ -185,6 +185,13 @@ constexpr auto compiler_form = fields::object<run::CompilerState>(
     required("default_arch", &run::CompilerState::default_arch),
     unless_empty("archs", &run::CompilerState::archs, fields::List{fields::text}),
     unless_empty("parts", &run::CompilerState::parts, parts_form));
+constexpr auto place_form =
+    fields::object<system::Search::Place>(required("path", &system::Search::Place::path, fields::text),
+                                          required("reason", &system::Search::Place::reason, fields::text));
+constexpr auto search_form =
+    fields::object<system::Search>(required("what", &system::Search::what, fields::text),
+                                   required("searched", &system::Search::places, fields::List{place_form}),
+                                   required("taken", &system::Search::taken, fields::text));
 constexpr auto state_form = fields::object<run::BackendState>(
     required("name", &run::BackendState::name),
     required("devices", &run::BackendState::devices, fields::List{device_form}),
@@ -196,7 +203,8 @@ constexpr auto state_form = fields::object<run::BackendState>(
     required("toolchain_reason", &run::BackendState::toolchain_reason, fields::text),
     required("default_arch", &run::BackendState::default_arch),
     unless_empty("parts", &run::BackendState::toolchain_parts, parts_form),
-    unless_empty("compilers", &run::BackendState::compilers, fields::List{compiler_form}));
+    unless_empty("compilers", &run::BackendState::compilers, fields::List{compiler_form}),
+    unless_empty("searches", &run::BackendState::searches, fields::List{search_form}));
 
 /// Whether a file of any compiler was touched, or one may start other programs.
 bool may_have_changed(const run::BackendState& state) {
