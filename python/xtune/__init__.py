@@ -10,9 +10,16 @@ help(xtune.tune), help(xtune.Tunable) and help(xtune.autotune) describe all keyw
 back. docs/python.md in the source tree is the guide to the package. xtune.compat has the functions of other tuners.
 """
 import importlib.machinery
+import os
 import pathlib
 import sys
+import sysconfig
 from typing import TYPE_CHECKING
+
+# Wheels of NVRTC and ROCm beside this Python's other packages are found without an active environment.
+os.environ.setdefault(
+    "XTUNE_PYTHON_PACKAGES", ":".join(dict.fromkeys(sysconfig.get_path(each) for each in ("purelib", "platlib")))
+)
 
 try:
     from xtune import _native

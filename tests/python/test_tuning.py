@@ -21,6 +21,7 @@ import pydoc
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import typing
@@ -823,6 +824,8 @@ class Questions(unittest.TestCase):
     def test_the_inventory(self):
         self.assertEqual([each.backend for each in xtune.devices("host")], ["host"])
         self.assertIn("host", [each.name for each in xtune.backends()])
+        # Wheels beside this Python's packages are found.
+        self.assertIn(sysconfig.get_path("purelib"), os.environ["XTUNE_PYTHON_PACKAGES"].split(":"))
         self.assertIn("random", xtune.strategies())
         self.assertRegex(xtune.__version__, r"^\d+\.\d+\.\d+$")
 
