@@ -8,6 +8,7 @@
 #include "core/device/backend_facts.hpp"
 #include "core/init/signature.hpp"
 #include "core/resolve/source_warnings.hpp"
+#include "core/run/check_spec.hpp"
 #include "core/run/compile_sweep.hpp"
 #include "core/run/job.hpp"
 #include "core/store/record_log.hpp"
@@ -277,6 +278,7 @@ int RunCommand::go() {
   init::check_signatures(spec_);
   put_before_program();
   if (options_.dry_run) return print_commands();
+  run::check_objective(spec_, target_.device);
 
   if (speaks_) tell_no_gpu(target_, "tuning");
   if (tells_progress()) tell("{}: {}\n", spec_.kernel.name, device_line(target_));

@@ -161,19 +161,33 @@ device::DeviceInfo device_for_checks(const std::optional<run::Target>& target, b
   device::DeviceInfo device = target ? target->device : device::known_device("sm_90").value();
   if (measure::lack_of_tensor_maps(device)) device = device::known_device("sm_90").value();
   device.memory_bytes = any_machine_bytes;
-  device.shared_per_block = device.shared_per_block_optin = std::numeric_limits<std::int32_t>::max();
+  for (const std::string& arch : device::known_archs())
+    device.shared_per_block = std::max(device.shared_per_block, device::known_device(arch)->shared_per_block_optin);
+  device.shared_per_block_optin = device.shared_per_block;
   return device;
 }
 
-/// The checks of launches and buffers that a run makes before it compiles anything, as notes or errors. The available
-/// memory depends on the machine and is not checked.
-std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                                          const device::DeviceInfo& device) {
+/// The checks of launches and buffers that a run makes before it compiles anything, as notes or errors; those of this
+/// machine's memory are notes.
+void check_launches(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
+                    const device::DeviceInfo& device, std::vector<std::string>& notes) {
   const resolve::CandidateResolver resolver(spec, space, problem, device, device.arch, "", false);
   resolver.constants(any_machine_bytes);
   resolver.layouts(any_machine_bytes);
   run::check_reference(spec, resolver, any_machine_bytes);
-  return run::check_launches(spec, space, resolver);
+  try {
+    resolver.layouts();
+  } catch (const Error& error) {
+    base::add_once(notes, fmt::format("note: {}", error.what()));
+  }
+  if (const auto doubt = run::check_launches(spec, space, resolver)) base::add_once(notes, "note: " + *doubt);
+}
+
+bool needs_energy(const spec::Spec& spec) {
+  return std::ranges::any_of(spec.objective.goals, [](const spec::ObjectiveSpec::Goal& goal) {
+    const space::Expression expression = spec::parse_expression(goal.expression);
+    return std::ranges::find(expression.names(), "energy_j") != expression.names().end();
+  });
 }
 
 /// Constructs every space that can be constructed here; throws the errors that a run would.
@@ -184,8 +198,14 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
   const bool device_needed =
       std::any_of(specs.begin(), specs.end(), [](const auto& spec) { return asks_for_device(spec.second); });
   const bool named = !options.arch.empty() || options.backend != "auto";
-  if (device_needed || named) target = target_of(specs.front().second, options);
+  if (device_needed || named || needs_energy(specs.front().second)) target = target_of(specs.front().second, options);
   std::vector<std::string> notes;
+  try {
+    if (target) run::check_objective(specs.front().second, target->device);
+  } catch (const Error& error) {
+    if (named) throw;
+    notes.push_back(fmt::format("note: {}", error.what()));  // another device may run it
+  }
   bool any_skipped = false, any_by_device = false, plain_done = false;
   for (const auto& [backend, spec] : specs) {
     Bindings facts;
@@ -207,8 +227,7 @@ std::vector<CheckedSpace> check_spaces(const std::vector<std::pair<std::string, 
       if (unranked)
         base::add_once(notes, fmt::format("note: {}: runs of this problem start without candidates", *unranked));
       if (!spec.space_only() && !spec.replays())
-        if (const auto doubt = check_launches(spec, space, problem, device_for_checks(target, named)))
-          base::add_once(notes, "note: " + *doubt);
+        check_launches(spec, space, problem, device_for_checks(target, named), notes);
       spaces.push_back({backend, problem, space.size()});
     }
   }

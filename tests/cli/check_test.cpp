@@ -34,6 +34,29 @@ TEST_CASE("check takes the facts of the backend that it is asked about") {
   CHECK(has(cli.xtune({"check", spec, "--arch", "sm_90"}).stderr_text, "element 0: division by zero"));
 }
 
+TEST_CASE("check reports what a run refuses, on this machine or on any") {
+  const Cli cli;
+  const std::string good = system::read_file(cli.copy_spec());
+  const auto with = [&](const std::string& name, const std::string& more) { return cli.write(name, good + more); };
+  const std::string energy = with("energy.toml", "\n[objective]\nminimize = \"energy_j\"\n");
+  for (const char* command : {"check", "run"}) {
+    const CommandResult refused = cli.xtune({command, energy, "--backend", "host"});
+    CHECK(refused.exit_code == 4);
+    CHECK(has(refused.stderr_text, "the objective needs energy_j, which is not measured on"));
+  }
+  CHECK(cli.xtune({"check", energy, "--arch", "sm_90"}).exit_code == 0);
+  std::string grid = good;
+  const std::size_t launch = grid.find("[launch]\n");
+  REQUIRE(launch != std::string::npos);
+  const std::string shared = cli.write("shared.toml", grid.insert(launch + 9, "shared = 10000000\n"));
+  for (const char* command : {"check", "run"}) {
+    const CommandResult refused = cli.xtune({command, shared, "--backend", "host"});
+    CHECK(refused.exit_code == 3);
+    CHECK(has(refused.stderr_text + refused.stdout_text, "10000000 bytes of shared memory"));
+  }
+  CHECK(cli.xtune({"check", shared}).exit_code == 3);
+}
+
 TEST_CASE("check, compile, validate and run refuse a wrong signature and a builtin that does not fit") {
   const Cli cli;
   cli.write("turn.cu", "__global__ void turn(const float* x, float* y) { y[threadIdx.x] = x[BLOCK]; }\n");

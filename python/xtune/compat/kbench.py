@@ -832,10 +832,10 @@ def answer(request, _):
         shapes = [group for reader in shape_readers for group in reader.groups]
         shape_names = {name for shape in shapes for name in shape.parameters}
         families = families_of(groups, [name[name.startswith("$") :] for name in request["cases"]], shape_names)
-        check_rules(readers, shape_names)
-        check_rules(shape_readers, set())
         if shapes:
             set_shapes(families, shapes)
+        check_rules(readers, shape_names)
+        check_rules(shape_readers, set())
         for family in families:
             tidy_cases(family)
         writer = Writer(path, name, file, request)

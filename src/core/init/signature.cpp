@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/init/source.hpp"
 
@@ -87,6 +88,15 @@ class Sources {
       found = &kernel;
     }
     return found;
+  }
+
+  /// Whether a macro of the spec with this name replaces the word in the kernel: it is not in a header, which may come
+  /// before the macros.
+  bool is_replaced(const FoundKernel& kernel, const std::string& name) const {
+    return kernel.place.starts_with(files_.front().name + ":") &&
+           std::ranges::none_of(files_.front().text.directives, [&](const Directive& each) {
+             return each.name == "undef" && base::trimmed(each.text, " \t\r") == name;
+           });
   }
 
   /// Whether no kernel can have this name, and another one is there.
@@ -213,7 +223,7 @@ class SignatureCheck {
   void run() {
     const Sources sources(spec_, spec_.kernel.source);
     for (const spec::StepSpec& step : spec::steps_of(spec_))
-      check(sources, step.entry.text, step.entry.at, spec::arguments_of(spec_, step.args), true);
+      check(sources, step.entry.text, step.entry.at, spec::arguments_of(spec_, step.args));
     for (const auto& [argument, place] : read_only_)
       if (is_output(argument->role) && !written_.contains(argument))
         throw spec::spec_error(
@@ -223,15 +233,21 @@ class SignatureCheck {
                         argument->name, spec::role_words.of(argument->role), place.first, place.second));
     const spec::ReferenceSpec& reference = spec_.validate.reference;
     if (reference.kind != spec::ReferenceSpec::Kind::kernel || reference.config) return;
+    read_only_.clear();
     check(reference.source == spec_.kernel.source ? sources : Sources(spec_, reference.source), reference.name,
-          reference.at, spec::arguments_of(spec_, spec::reference_args(spec_)), false);
+          reference.at, spec::arguments_of(spec_, spec::reference_args(spec_)));
+    for (const auto& [argument, place] : read_only_)
+      if (argument->role == spec::ArgRole::out)
+        throw spec::spec_error(spec_, reference.at,
+                               fmt::format("the reference kernel gets the output '{}' where {} declares {}, and cannot "
+                                           "write it: see the order of its args",
+                                           argument->name, place.first, place.second));
   }
 
  private:
   using Arguments = std::vector<const spec::ArgSpec*>;
 
-  void check(const Sources& sources, const std::string& entry, const spec::Location& at, const Arguments& arguments,
-             bool writes) {
+  void check(const Sources& sources, const std::string& entry, const spec::Location& at, const Arguments& arguments) {
     std::string name = build::unqualified_name(entry);
     if (name.find('{') != std::string::npos) name.clear();  // an expression makes it
     const FoundKernel* const found = name.empty() ? nullptr : sources.find(name);
@@ -246,15 +262,26 @@ class SignatureCheck {
     }
     const KernelFunction& kernel = found->function;
     if (kernel.arguments.size() != arguments.size()) refuse_count(*found, at, arguments);
+    for (const FunctionArgument& argument : kernel.arguments)
+      if (const auto* parameter = base::find_named(spec_.parameters, argument.name);
+          parameter && parameter->compile_time && sources.is_replaced(*found, argument.name))
+        throw spec::spec_error(spec_, parameter_at(argument.name),
+                               fmt::format("the parameter '{}' is a macro, and {} takes {} ({}): choose another name",
+                                           argument.name, kernel.name, text_of(argument), found->place));
     const TypeNames types = sources.types(kernel, entry);
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       check_type(*found, i, types, *arguments[i]);
       const bool read_only = kernel.arguments[i].pointers == 1 && kernel.arguments[i].is_const;
-      if (writes && read_only)
+      if (read_only)
         read_only_.try_emplace(arguments[i], found->place, text_of(kernel.arguments[i]));
-      else if (writes)
+      else
         written_.insert(arguments[i]);
     }
+  }
+
+  const spec::Location& parameter_at(const std::string& name) const {
+    const auto found = std::ranges::find(spec_.parameters, name, &space::Parameter::name);
+    return spec_.parameters_at[static_cast<std::size_t>(found - spec_.parameters.begin())];
   }
 
   [[noreturn]] void refuse_count(const FoundKernel& kernel, const spec::Location& at,

@@ -14,6 +14,7 @@
 #include "core/build/include_scan.hpp"
 #include "core/build/unread_headers.hpp"
 #include "core/init/signature.hpp"
+#include "core/spec/process_spec.hpp"
 #include "core/spec/template_text.hpp"
 #include "system/files.hpp"
 
@@ -74,6 +75,48 @@ void warn_of_missing(const spec::Location& at, const std::string& what, const st
                                  base::did_you_mean(name, {words->begin(), words->end()})));
 }
 
+/// A program that is not there, or a script for one that is not. words: those before the first that depends on the
+/// configuration or the problem. whose: "the validator's".
+void warn_of_command(const std::string& whose, const std::vector<std::string>& words, const spec::Location& at,
+                     const std::filesystem::path& folder, std::vector<std::string>& warnings) {
+  if (words.empty()) return;
+  if (system::find_program(words[0], folder).empty())
+    warnings.push_back(fmt::format(
+        "{}: {} program '{}' is not {}", spec::to_string(at), whose, base::printable(words[0], 80),
+        words[0].find('/') == std::string::npos ? "in PATH"
+                                                : "an executable file (paths are relative to the spec's directory)"));
+  static const std::set<std::string, std::less<>> readers{"bash", "node", "perl",    "python", "python3",
+                                                          "ruby", "sh",   "Rscript", "julia"};
+  if (words.size() < 2 || !readers.contains(std::filesystem::path(words[0]).filename().string())) return;
+  std::error_code ignored;
+  if (!words[1].starts_with('-') && !std::filesystem::exists(folder / words[1], ignored))
+    warnings.push_back(fmt::format("{}: {} file '{}' does not exist (paths are relative to the spec's directory)",
+                                   spec::to_string(at), whose, base::printable(words[1], 80)));
+}
+
+std::vector<std::string> plain_words(const std::vector<spec::Text>& command) {
+  std::vector<std::string> words;
+  for (const spec::Text& word : command) {
+    if (word.text.find_first_of("{}") != std::string::npos) break;
+    words.push_back(word.text);
+  }
+  return words;
+}
+
+void warn_of_program(const spec::Spec& spec, std::vector<std::string>& warnings) {
+  const spec::ProcessSpec& process = *spec.process;
+  const std::pair<const char*, const spec::ProcessCommand*> commands[] = {
+      {"exec_prefix's", &process.exec_prefix}, {"the run's", &process.run}, {"validate's", &process.check}};
+  for (const auto& [whose, command] : commands) {
+    std::vector<spec::Text> words;
+    for (const spec::CommandWord& word : command->words) words.push_back(word.text().source());
+    std::vector<std::string> plain = plain_words(words);
+    if (command->shell) continue;
+    if (process.build.given() && plain.size() > 1) plain.resize(1);  // it may make the script
+    warn_of_command(whose, plain, command->at, process.folder, warnings);
+  }
+}
+
 void warn_of_reference(const spec::Spec& spec, const std::optional<Names>& kernel_words,
                        std::vector<std::string>& warnings) {
   const spec::ReferenceSpec& reference = spec.validate.reference;
@@ -85,24 +128,23 @@ void warn_of_reference(const spec::Spec& spec, const std::optional<Names>& kerne
         own ? words_in(build::scan_source(source.text), init::user_headers(source, spec.kernel)) : kernel_words,
         warnings);
   }
-  if (reference.kind != spec::ReferenceSpec::Kind::command) return;
-  const spec::Text& program = reference.command.front();
-  if (program.text.find_first_of("{}") == std::string::npos &&
-      system::find_program(program.text, spec.path.parent_path()).empty())
-    warnings.push_back(fmt::format("{}: the reference command's program '{}' is not {}", spec::to_string(program.at),
-                                   base::printable(program.text, 80),
-                                   program.text.find('/') == std::string::npos
-                                       ? "in PATH"
-                                       : "an executable file (paths are relative to the spec's directory)"));
+  const std::filesystem::path folder = spec.path.parent_path();
+  if (reference.kind == spec::ReferenceSpec::Kind::command)
+    warn_of_command("the reference command's", plain_words(reference.command), reference.command.front().at, folder,
+                    warnings);
+  if (!spec.validate.check.empty())
+    warn_of_command("the validator's", plain_words(spec.validate.check), spec.validate.check.front().at, folder,
+                    warnings);
 }
 
 }  // namespace
 
 std::vector<std::string> source_warnings(const spec::Spec& spec) {
-  if (spec.process || spec.kernel.source.empty()) return {};
+  std::vector<std::string> warnings;
+  if (spec.process) warn_of_program(spec, warnings);
+  if (spec.process || spec.kernel.source.empty()) return warnings;
   const spec::SourceText source = spec::read_source(spec, spec.kernel.source);
   const build::SourceScan scan = build::scan_source(source.text);
-  std::vector<std::string> warnings;
   const std::optional<init::UserHeaders> headers =
       spec.for_kokkos() ? std::nullopt : init::user_headers(source, spec.kernel);
   if (headers) warnings = build::missing_lines(headers->missing, headers->searched);

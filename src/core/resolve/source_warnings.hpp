@@ -9,9 +9,10 @@
 namespace xtune::resolve {
 
 /// A line for each header that is missing (build::missing_lines), for each kernel that its source does not name, and
-/// for a reference command that is not in PATH; a line for each parameter that nothing but constraints and metrics
-/// name, and for each whose value a #define of the source replaces: all its values compile the same kernel. "k.cu:3:
-/// ...". A #define within #if or #ifndef is taken to be a default. Empty for programs. Throws Error(io) for a source
+/// for commands of reference, validator and program that are not in PATH, or whose script is missing; a line for each
+/// parameter that nothing but constraints and metrics name, and for each whose value a #define of the source replaces:
+/// all its values compile the same kernel. "k.cu:3:
+/// ...". A #define within #if or #ifndef is taken to be a default. Throws Error(io) for a source
 /// that cannot be read.
 std::vector<std::string> source_warnings(const spec::Spec& spec);
 

@@ -136,8 +136,25 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
     index = index < space.size() - step ? index + step : index - (space.size() - step);
   }
   const std::string example = fmt::format("e.g. {}: {}", space::shown_text(space.named(space.at(0))), first->complaint);
-  if (tried == space.size()) throw spec::spec_error(spec, first->at, "no configuration can be launched, " + example);
+  if (tried == space.size())
+    throw Error(ErrorKind::nothing_valid,
+                spec::spec_error(spec, first->at, "no configuration can be launched, " + example).what());
   return fmt::format("none of {} configurations that were tried can be launched, {}", tried, example);
+}
+
+void check_objective(const spec::Spec& spec, const device::DeviceInfo& device) {
+  if (device.backend != "host" && device.backend != "hip") return;
+  for (const spec::ObjectiveSpec::Goal& goal : spec.objective.goals) {
+    const space::Expression expression = spec::parse_expression(goal.expression);
+    const auto& names = expression.names();
+    const auto of_device = [](const std::string& name) { return name.starts_with("device."); };
+    if (std::ranges::find(names, "energy_j") == names.end() || std::ranges::any_of(names, of_device)) continue;
+    throw Error(ErrorKind::unsupported,
+                spec::spec_error(spec, goal.expression.at,
+                                 fmt::format("the objective needs energy_j, which is not measured on {} (backend {})",
+                                             device.name.empty() ? device.arch : device.name, device.backend))
+                    .what());
+  }
 }
 
 ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateResolver& resolver) {

@@ -17,11 +17,15 @@ namespace xtune::run {
 /// elsewhere. Throws Error(invalid_spec) at the place of the word, naming the nearest valid one.
 void check_spec(const spec::Spec& spec);
 
-/// Throws Error(invalid_spec) if no configuration of the space can be launched: each has a launch, scratch buffer,
+/// Throws Error(nothing_valid) if no configuration of the space can be launched: each has a launch, scratch buffer,
 /// tensor map or scalar that is not allowed, or that exceeds a limit of the resolver's device. Of a space that is too
 /// large, 2^18 configurations are tried; if none of them can be launched, returns a sentence that says so.
 std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space,
                                           const resolve::CandidateResolver& resolver);
+
+/// Throws Error(unsupported) at a goal that needs energy_j, if the device's driver does not count energy: NVIDIA's
+/// does.
+void check_objective(const spec::Spec& spec, const device::DeviceInfo& device);
 
 /// A reference that is not a kernel, without its kind, place and name.
 ReferencePlan plan_contents(const spec::Spec& spec, const resolve::CandidateResolver& resolver);

@@ -110,6 +110,21 @@ TEST_CASE("values are compared with the structs and vectors of the source") {
             "space = { params = { REAL = [\"double\"] } }\n") == "");
 }
 
+TEST_CASE("a macro in the place of an argument, and an output where the reference only reads, are refused") {
+  const std::string macro = "space = { params = { n = [1, 2] } }\n";
+  CHECK(has(complaint(kernel, all, macro),
+            "the parameter 'n' is a macro, and axpb takes int n (k.cu:1): choose another name"));
+  CHECK(complaint(kernel, all, "space = { params = { n = { values = [1, 2], compile_time = false } } }\n") == "");
+  CHECK(complaint("#undef n\n" + kernel, all, macro) == "");
+  CHECK(complaint("#include \"own.h\"\n", all, macro) == "");
+  const auto reference = [&](const std::string& arguments) {
+    return complaint(kernel, all, "validate = { reference = { kernel = \"axpb\", args = [" + arguments + "] } }\n");
+  };
+  CHECK(has(reference("\"y\", \"x\", \"n\", \"a\""),
+            "the reference kernel gets the output 'y' where k.cu:1 declares const float* x, and cannot write it"));
+  CHECK(reference("\"x\", \"y\", \"n\", \"a\"") == "");
+}
+
 TEST_CASE("the fields of structs in a struct are where the compiler puts them") {
   const auto with = [&](const std::string& structs, std::initializer_list<std::pair<const char*, const char*>> fields) {
     std::string listed;

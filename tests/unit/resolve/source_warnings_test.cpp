@@ -92,6 +92,25 @@ TEST_CASE("kernels that their sources do not name are reported, and commands tha
   CHECK(warnings(good, "{ kernel = \"naive\" }") ==
         Lines{"k.toml:3:26: the reference kernel 'naive' is not in k.toml"});
   CHECK(warnings(good, "{ command = [\"sh\", \"-c\", \"true\"] }").empty());
+  CHECK(warnings(good, "{ command = \"python3 -c none.py\" }").empty());
+  CHECK(warnings(good, "{ command = \"sh naive.cu none.py\" }").empty());
+  CHECK(warnings(good, "{ command = \"python3 none.py {1}\" }") ==
+        Lines{"k.toml:3:39: the reference command's file 'none.py' does not exist (paths are relative to the spec's "
+              "directory)"});
+  CHECK(warnings(good, "{ command = \"true\" }, validator = \"python3 none.py\"").size() == 1);
+  CHECK(warnings(good, "{ command = \"true\" }, validator = \"xtune-no-such-program\"").size() == 1);
+  const auto of_program = [&](const std::string& process) {
+    return resolve::source_warnings(
+        spec::parse_spec("kernel = { name = \"p\" }\nspace = { params = { A = [1, 2] } }\n[process]\n" + process,
+                         "k.toml", folder.path()));
+  };
+  CHECK(of_program("run = \"python3 none.py {A}\"\n") ==
+        Lines{"k.toml:4:7: the run's file 'none.py' does not exist (paths are relative to the spec's directory)"});
+  CHECK(of_program("run = \"xtune-no-such-program {A}\"\n").size() == 1);
+  CHECK(
+      of_program("run = \"sh -c {A}\"\nexec_prefix = \"xtune-no-such-program\"\nvalidate = \"sh none.sh\"\n").size() ==
+      2);
+  CHECK(of_program("build = \"true {out}\"\nrun = \"python3 none.py {A}\"\n").empty());
   CHECK(warnings(good, "{ command = \"xtune-no-such-program {1}\" }") ==
         Lines{"k.toml:3:39: the reference command's program 'xtune-no-such-program' is not in PATH"});
   CHECK(
