@@ -68,8 +68,14 @@ class NameReader {
       if (name == "if" || name == "elif") use_tokens(tokens, true, directive.line);
       if (name == "pragma") use_tokens(tokens, false, directive.line);
       // Macros that device code calls, not those of host code.
-      if (name == "define" && tokens.size() > 1 && called_.contains(tokens.front().text))
-        use_tokens(part(tokens, 1, tokens.size()), false, directive.line);
+      if (name == "define" && tokens.size() > 1 && called_.contains(tokens.front().text)) {
+        const bool has_arguments = directive.text.substr(tokens.front().text.size(), 1) == "(";
+        const std::size_t end = has_arguments ? closing(tokens, 1) : 1;
+        const Tokens arguments = part(tokens, 1, end);
+        Tokens body = part(tokens, end, tokens.size());
+        std::erase_if(body, [&](const Token& each) { return each.is_word() && mentions(arguments, each.text); });
+        use_tokens(body, false, directive.line);
+      }
       for (const Token& token : tokens)
         if (token.is_word()) found_.words.insert(token.text);
     }
@@ -132,9 +138,9 @@ class NameReader {
       if (!tokens[i].is_word()) continue;
       const Token& before = tokens[i - 1];
       const bool set = is_at(tokens, i + 1, "="), listed = before.is(",") && set;
-      const bool pointer =
-          (before.is("*") || before.is("&")) && i > 1 && tokens[i - 2].is_word() &&
-          (types_.element_type(tokens[i - 2].text) || tokens[i - 2].is("const") || tokens[i - 2].is("void"));
+      const bool pointer = (before.is("*") || before.is("&")) && i > 1 && tokens[i - 2].is_word() &&
+                           (set || types_.element_type(tokens[i - 2].text) || tokens[i - 2].is("const") ||
+                            tokens[i - 2].is("void") || (i > 2 && RE2::FullMatch(tokens[i - 3].text, "[;{}]")));
       if ((before.is_word() && !precedes_value(before.text)) || listed || pointer) declare_list(tokens, i);
       if ((before.is_word() || listed) && set && !precedes_value(before.text)) remember_constant(tokens, i);
     }

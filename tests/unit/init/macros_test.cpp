@@ -58,6 +58,8 @@ TEST_CASE("what is declared, called, qualified or known is none") {
       "// BLOCK\nconst char* s = \"BLOCK\";",
       "#define MIN(a, b) ((a) < (b) ? (a) : (b))\nint x = MIN(1, 2);",
       "int x = lower_case;",
+      "#define AT(row, LDA) ((row) * (LDA))\n__global__ void f(int* x, int n) { x[AT(1, n)] = 1; }",
+      "template <class T> __global__ void f() { T *XY = get(), Z; T *YX; XY[1] = *YX + Z; }",
   };
   for (const char* const source : none) {
     CAPTURE(source);
