@@ -213,8 +213,8 @@ struct xtune_hadd_of {
 };
 template <>
 struct xtune_hadd_of<false> {
-  template <class T>
-  static __device__ T result(T a, T b) {
+  template <class A, class B>
+  static __device__ auto result(A a, B b) -> decltype(__hadd(a, b)) {
     return __hadd(a, b);
   }
 };

@@ -2,6 +2,7 @@
 // classes that kernels use too. With the sizes of libstdc++, and declarations of functions, which kernels cannot call.
 #pragma once
 #include "cstddef"
+#include "type_traits"
 #include "xtune_limits.h"
 
 namespace std {
