@@ -66,10 +66,15 @@ XTUNE_PART_OF_MEMBERS(CompileRequest,
                        toolchain, variables, more_entries, base_key, known_manifests, headers, left_out, run))
 }  // namespace xtune::build
 
+namespace xtune::system {
+XTUNE_MEMBERS(Search::Place, path, reason)
+XTUNE_MEMBERS(Search, what, places, taken)
+}  // namespace xtune::system
+
 namespace xtune::run {
 XTUNE_MEMBERS(CompilerState, name, toolchain, reason, failed, default_arch, archs, parts)
 XTUNE_MEMBERS(BackendState, name, devices, device_reason, device_failed, driver_absent, toolchain, toolchain_reason,
-              toolchain_failed, default_arch, toolchain_parts, compilers)
+              toolchain_failed, default_arch, toolchain_parts, compilers, searches)
 }  // namespace xtune::run
 
 namespace xtune::run {
