@@ -207,6 +207,9 @@ def run_tests(tests, doc, cluster=Slurm):
                 except (Failure, RuntimeError, subprocess.TimeoutExpired) as error:
                     failed += 1
                     print(f"FAILED  {test.__name__}: {error}", flush=True)
+                    # Jobs that are told to stop would continue themselves.
+                    for submission in folder.glob("*/*/submissions/*"):
+                        (submission / "stop").touch()
                     system.cancel_all()
         finally:
             system.__exit__()
