@@ -41,6 +41,47 @@ Tokens side_of(const Tokens& tokens, std::size_t i, int step) {
   return step > 0 ? part(tokens, i + 1, at) : part(tokens, at + 1, i);
 }
 
+/// The "(" of the if, while or for whose header has the token at i; 0: none.
+std::size_t header_around(const Tokens& tokens, std::size_t i) {
+  int depth = 0;
+  for (; i > 0 && !tokens[i].is("{") && !tokens[i].is("}"); --i) {
+    depth += tokens[i].is(")") - tokens[i].is("(");
+    if (depth < 0 && RE2::FullMatch(tokens[i - 1].text, "if|constexpr|while|for")) return i;
+    depth = std::max(depth, 0);
+  }
+  return 0;
+}
+
+/// Whether work is done only where the side before the comparison at i (step: 1) or behind it (-1) is below the other:
+/// if (index < n) work; or if (index >= n) return;
+bool is_upper_limit(const Tokens& tokens, std::size_t i, int step) {
+  static const RE2 leave("return|continue|break");
+  const auto leaves = [&](std::size_t at) { return at < tokens.size() && RE2::FullMatch(tokens[at].text, leave); };
+  const std::size_t open = header_around(tokens, i),
+                    body = open > 0 ? std::min(closing(tokens, open) + 1, tokens.size()) : tokens.size();
+  const bool is_if = open > 0 && RE2::FullMatch(tokens[open - 1].text, "if|constexpr");
+  if (tokens[i].is("!=")) return open > 0 && !is_if;
+  if (tokens[i].is("==")) return false;
+  if (tokens[i].text.starts_with(step > 0 ? "<" : ">"))
+    return !is_if || !leaves(is_at(tokens, body, "{") ? body + 1 : body);
+  if (!is_if) return is_at(tokens, i + 1 + side_of(tokens, i, 1).size(), "?");
+  std::size_t end = is_at(tokens, body, "{") ? closing(tokens, body) : body + expression_at(tokens, body).size();
+  if (is_at(tokens, end + 1, "else")) return true;
+  while (end > body && !leaves(end)) --end;
+  return leaves(end);
+}
+
+/// Whether one of the words is divided in the expression: several values of it make one of the result.
+bool divides(const Tokens& expression, const Words& words) {
+  for (std::size_t i = 1; i < expression.size(); ++i) {
+    if (!RE2::FullMatch(expression[i].text, "[/%]") && !(expression[i].is(">") && is_at(expression, i + 1, ">")))
+      continue;
+    const Tokens divided = operands(side_of(expression, i, -1), "[-+]").back().second;
+    if (std::ranges::any_of(divided, [&](const Token& each) { return words.contains(each.text); })) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> IndexBounds::factors_of(const Tokens& tokens) const {
@@ -48,8 +89,8 @@ std::vector<std::string> IndexBounds::factors_of(const Tokens& tokens) const {
   for (const auto& [mark, factor] : operands(unwrapped(tokens), "[*]")) {
     const auto text = values_.text_of(factor);
     if (!text || text->starts_with(' ')) return {};
-    for (const Token& token : tokens_of(*text))
-      if (token.is_word() && !fixed_.contains(token.text)) return {};
+    for (const Token& token : spec_tokens(*text))
+      if (token.is_word() && !is_function(token.text) && !fixed_.contains(token.text)) return {};
     factors.push_back(*text);
   }
   return factors;
@@ -69,10 +110,12 @@ IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, st
   for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
     if (!RE2::FullMatch(tokens[i].text, comparison)) continue;
     for (const int step : {-1, 1}) {
+      if (!is_upper_limit(tokens, i, step)) continue;
       // n - 1 is a limit below n.
       std::vector<std::pair<std::string, Tokens>> terms;
       add_terms(side_of(tokens, i, step), "+", terms);
-      std::int64_t slack = tokens[i].is(step > 0 ? "<=" : ">=") ? -1 : 0;
+      const bool closed = step > 0 ? tokens[i].is("<=") || tokens[i].is(">") : tokens[i].is(">=") || tokens[i].is("<");
+      std::int64_t slack = closed ? -1 : 0;
       if (const auto number = integer_of(text_of(terms.back().second)); number && terms.size() == 2) {
         slack += terms.back().first == "-" ? *number : -*number;
         terms.pop_back();
@@ -211,6 +254,13 @@ bool IndexBounds::starts_at(const std::string& name, const std::string& word) co
          });
 }
 
+bool IndexBounds::is_limited(const std::string& place) const {
+  return std::ranges::any_of(limits_, [&](const auto& each) {
+    const auto made = definitions_.find(each.first);
+    return each.first == place || (made != definitions_.end() && text_of(made->second.front().second) == place);
+  });
+}
+
 std::vector<std::vector<std::string>> IndexBounds::limits_of(const std::string& place) const {
   std::vector<std::vector<std::string>> found;
   // What is made of it directly, before what is made of that.
@@ -218,7 +268,7 @@ std::vector<std::vector<std::string>> IndexBounds::limits_of(const std::string& 
   for (int step = 0; step <= 3 && found.empty(); ++step) {
     for (const auto& [name, limits] : limits_)
       for (const auto& [at, limit] : limits)
-        if (const Tokens side = tokens_of(name);
+        if (const Tokens side = simplified(tokens_of(name));
             !integer_of(limit.extents.front()) &&
             std::ranges::any_of(side, [&](const Token& each) { return made.contains(each.text); }) &&
             std::ranges::find(found, limit.extents) == found.end())
@@ -226,7 +276,8 @@ std::vector<std::vector<std::string>> IndexBounds::limits_of(const std::string& 
     std::set<std::string> more = made;
     for (const auto& [name, expressions] : definitions_)
       for (const auto& [at, expression] : expressions)
-        if (std::ranges::any_of(expression, [&](const Token& each) { return made.contains(each.text); }))
+        if (std::ranges::any_of(expression, [&](const Token& each) { return made.contains(each.text); }) &&
+            !divides(expression, made))
           more.insert(name);
     made = std::move(more);
   }
@@ -336,6 +387,8 @@ std::vector<Tokens> tile_at(const Tokens& tokens, std::size_t i) {
 
 /// F in blockIdx.x * F + threadIdx.x, which is at i. More than one name: a tile, and the block may be smaller.
 std::optional<Tokens> threads_at(const Tokens& tokens, std::size_t i, const std::string& block) {
+  if (is_at(tokens, i - 1, "*") || (i + 1 < tokens.size() && RE2::FullMatch(tokens[i + 1].text, "[*/%]")))
+    return std::nullopt;
   for (const int step : {-1, 1}) {
     if (!is_at(tokens, i + static_cast<std::size_t>(step), "+")) continue;
     const Tokens side = step > 0 ? expression_at(tokens, i + 2) : side_of(tokens, i - 1, -1);
@@ -372,37 +425,68 @@ void note_axis(const Tokens& tokens, const IndexBounds& indices, const std::stri
     if (use.tile.empty()) use.tile = tile_at(tokens, i);
   }
   use.limits = indices.limits_of(block);
+  use.is_limited = indices.is_limited(block);
 }
 
-std::string shared_type(const Tokens& tokens) {
-  for (std::size_t i = 1; i < tokens.size(); ++i) {
-    if (!tokens[i].is("__shared__") || !tokens[i - 1].is("extern")) continue;
-    Tokens type;
-    for (++i; i + 1 < tokens.size() && !tokens[i + 1].is("[") && !tokens[i].is(";"); ++i)
-      if (tokens[i].is("__align__") || tokens[i].is("alignas"))
-        i = std::min(closing(tokens, i + 1), tokens.size() - 1);
-      else
-        type.push_back(tokens[i]);
-    return text_of(type);
+/// Notes which extents of the array that is declared at i threads index by their own coordinates.
+void note_shared(const Tokens& tokens, std::size_t i, const IndexBounds& indices, BodyUse& use) {
+  const bool is_extern = i > 0 && tokens[i - 1].is("extern");
+  Tokens type;
+  for (++i; i + 1 < tokens.size() && !tokens[i + 1].is("[") && !tokens[i].is(";"); ++i)
+    if (tokens[i].is("__align__") || tokens[i].is("alignas"))
+      i = std::min(closing(tokens, i + 1), tokens.size() - 1);
+    else
+      type.push_back(tokens[i]);
+  if (i >= tokens.size()) return;
+  const std::string name = tokens[i].text;
+  std::vector<Tokens> extents;
+  for (; is_at(tokens, i + 1, "["); i = closing(tokens, i + 1))
+    extents.push_back(part(tokens, i + 2, closing(tokens, i + 1)));
+  if (is_extern) use.shared_type = text_of(type);
+  for (++i; i < tokens.size(); ++i) {
+    if (!tokens[i].is(name)) continue;
+    std::size_t open = i + 1;
+    bool is_own = false;  // the index is the thread's
+    for (const Tokens& extent : extents) {
+      std::string axis;
+      if (!is_at(tokens, open, "[")) break;
+      const Tokens index = indices.resolved(part(tokens, open + 1, closing(tokens, open)));
+      is_own = RE2::FullMatch(text_of(index), "threadIdx\\.([xyz])", &axis);
+      if (is_own && !extent.empty()) use.axes[axis_names.find(axis)].arrays.push_back(extent);
+      open = closing(tokens, open) + 1;
+    }
+    use.shared_per_thread = use.shared_per_thread && (!is_extern || is_own);
   }
-  return "";
+}
+
+/// A variable that only stands for a coordinate, as in int bx = blockIdx.x, is that coordinate.
+Tokens with_coordinates(Tokens tokens, const SpecExpressions& values) {
+  static const RE2 coordinate("(?:(?:thread|block)Idx|blockDim)\\.[xyz]");
+  const IndexBounds definitions(tokens, values, {});
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i].is_word() && !is_at(tokens, i + 1, "="))
+      if (const Tokens made = definitions.resolved({tokens[i]}); RE2::FullMatch(text_of(made), coordinate))
+        tokens[i].text = made.front().text;
+  return tokens;
 }
 
 }  // namespace
 
 BodyUse body_use(const Tokens& body, const SpecExpressions& values, const std::set<std::string>& fixed,
                  const std::set<std::string>& pointers) {
-  const Tokens tokens = simplified(body);
+  const Tokens tokens = simplified(body), coordinates = with_coordinates(tokens, values);
+  const IndexBounds bounds(coordinates, values, fixed);
   BodyUse use;
   use.indices.emplace(tokens, values, fixed);
   for (const std::string& pointer : pointers) use.pointers[pointer];
   note_pointers(tokens, pointers, use);
   for (std::size_t axis = 0; axis < 3; ++axis)
-    note_axis(tokens, *use.indices, std::string(1, "xyz"[axis]), use.axes[axis]);
+    note_axis(coordinates, bounds, std::string(1, "xyz"[axis]), use.axes[axis]);
   for (std::size_t i = 1; i + 2 < tokens.size(); ++i)
     if (tokens[i].is("+=") && tokens[i + 1].is_word() && (tokens[i + 2].is(")") || tokens[i + 2].is(";")))
       use.strides.insert(tokens[i + 1].text);
-  use.shared_type = shared_type(tokens);
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i].is("__shared__")) note_shared(coordinates, i, bounds, use);
   return use;
 }
 

@@ -129,11 +129,21 @@ void add_macros(Work& work) {
   }
 }
 
+/// Whether a variable of this type is made of a thread's coordinates.
+bool counts(const Tokens& body, const std::string& type) {
+  for (std::size_t i = 0; i + 2 < body.size(); ++i)
+    if (const Tokens value = body[i].is(type) && body[i + 2].is("=") ? expression_at(body, i + 3) : Tokens();
+        (mentions(value, "threadIdx") || mentions(value, "blockIdx")) && !mentions(value, "["))
+      return true;
+  return false;
+}
+
 /// A type belongs to the problem: a search over types would answer with the shortest one.
 std::string type_parameter(Work& work, const TemplateParameter& parameter, const std::string& launched) {
   const bool is_launched = work.types.element_type(launched).has_value();
   const std::string type = is_launched                                        ? launched
                            : work.types.element_type(parameter.default_value) ? parameter.default_value
+                           : counts(work.kernel->body, parameter.name)        ? "int"
                                                                               : "float";
   work.types.set(parameter.name, type);
   const std::string own = parameter.name.empty() ? "TYPE" : parameter.name;
@@ -177,7 +187,7 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
   work.taken.insert(name);
   const bool number = flag || parameter.type == "auto" || work.types.element_type(parameter.type);
   if (flag || value || !number || given(work.request.parameters, name) || divides_work(*work.kernel, parameter.name)) {
-    const bool is_default = at_launch ? is_always_compiled(work) : launched.empty();
+    const bool is_default = at_launch ? is_always_launched(work, &Launch::templates) : launched.empty();
     add_parameter(work, {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
                          at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
                          : value   ? fmt::format("{} by default", *value)
@@ -254,9 +264,7 @@ std::optional<std::string> size_name(Work& work, std::size_t argument) {
     work.host_names.sizes[word] = name;
     work.host_expressions->set(word, name);
   }
-  constexpr std::int64_t max_value = std::int64_t{1} << 24;  // a draft must not ask for all memory
-  if (is_number && integer_of(text) > 0 && integer_of(text) <= max_value)
-    work.host_names.values.try_emplace(name, text, work.launch->line);
+  if (is_number && integer_of(text) > 0) work.host_names.values.try_emplace(name, text, work.launch->line);
   return name;
 }
 
@@ -285,7 +293,7 @@ void add_sizes(Work& work) {
     // An expression of other sizes limits an index, too.
     if (has_parameter(work, *name)) continue;
     for (const Token& token : spec_tokens(*name))
-      if (token.is_word() && fixed.insert(token.text).second && !token.is(*name))
+      if (token.is_word() && !is_function(token.text) && fixed.insert(token.text).second && !token.is(*name))
         words.emplace_back(token.text, token.text);
   }
   work.sizes.insert(work.sizes.end(), words.begin(), words.end());
@@ -469,7 +477,7 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
   drafted.is_passed_on = use.written && !use.read && !use.passed;
   if (drafted.role == "inout" && !drafted.passed.empty())
     for (const MemoryUse& memory : work.host_code.memory_of(drafted.passed, *work.launch))
-      if (memory.kind == MemoryUse::Kind::zeroed && memory.at < work.launch->at) {
+      if (memory.kind == MemoryUse::Kind::zeroed && memory.at < work.launch->at && memory.is_last) {
         drafted.fill = "\"zero\"";
         drafted.fill_comment = fmt::format("guess: line {} clears it", memory.line);
       }
@@ -506,6 +514,9 @@ void add_argument(Work& work, DraftStep& step, DraftArgument drafted) {
            each.dtype == drafted.dtype && drafted.passed != "with";
   });
   if (same != work.model.arguments.end()) drafted.name = same->name;
+  if (same != work.model.arguments.end() && std::ranges::find(step.args, same->name) != step.args.end() &&
+      drafted.kind.empty())
+    drafted.shape_comment += fmt::format("; guess: host code passes {} twice, as {}, too", drafted.passed, same->name);
   // The names serve only the spec, whose expressions have words such as `in`.
   for (;; drafted.name += "_") {
     if (!spec::identifier_complaint(drafted.name).empty()) continue;

@@ -14,8 +14,6 @@ namespace xtune::init {
 
 namespace {
 
-bool is_function(const std::string& word) { return RE2::FullMatch(word, "min|max|ceildiv"); }
-
 /// What stands there, for a comment.
 std::string shown(const Tokens& tokens) { return base::printable(text_of(tokens), 60); }
 std::string shown(const std::vector<Tokens>& extents) {
@@ -115,19 +113,45 @@ std::optional<std::string> common_text(const Work& work, const std::vector<Token
   return common;
 }
 
+/// Whether threads write several elements at a constant distance: y[i + k * 64].
+bool steps_on(const Work& work) {
+  for (const auto& [name, use] : work.use.pointers)
+    for (const auto& [at, index] : use.indices) {
+      std::vector<std::pair<std::string, Tokens>> terms;
+      add_terms(index, "+", terms);
+      for (const auto& [sign, term] : terms)
+        if (use.written && terms.size() > 1 && operands(term, "[*]").size() > 1 &&
+            std::ranges::none_of(work.use.indices->words_behind(term), [&](const std::string& word) {
+              return word.find("Idx.") != std::string::npos || given(work.sizes, word);
+            }))
+          return true;
+    }
+  return false;
+}
+
+/// The parameter that is the extent of a shared array with an element for each thread, where the launch has as many.
+std::string array_extent(const Work& work, std::size_t i) {
+  if (!work.launch || i >= work.launch->block.size()) return "?";
+  const auto text = common_text(work, work.use.axes[i].arrays), threads = host_text(work, work.launch->block[i]);
+  const DraftParameter* const own = text ? base::find_named(work.model.parameters, *text) : nullptr;
+  return own && threads && (own->launched == *threads || own->name == *threads) ? own->name : "?";
+}
+
 /// The threads along an axis: the stride of loops over threads, else what multiplies blockIdx before threadIdx is
 /// added, unless that is a tile of several elements for each thread; a parameter where the kernel asks for blockDim;
 /// else "?".
 std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   const AxisUse& axis = work.use.axes[i];
-  const auto threads = common_text(work, axis.strides.empty() ? axis.threads : axis.strides);
+  auto threads = axis.strides.empty() ? std::nullopt : common_text(work, axis.strides);
+  if (!threads) threads = common_text(work, axis.threads);
   const auto is_word = [](const Token& token) { return token.is_word(); };
   const auto is_size = [&](const Token& token) { return given(work.sizes, token.text) != nullptr; };
   const Tokens words = threads ? spec_tokens(*threads) : Tokens();
   if (threads && std::ranges::none_of(words, is_size) &&
       std::ranges::count_if(words, is_word) <= (axis.strides.empty() ? 1 : 3))
-    return *threads;
+    return integer_of(*threads) && axis.strides.empty() && steps_on(work) ? "?" : *threads;
   if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
+  if (!axis.arrays.empty()) return array_extent(work, i);
   std::string name = axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS";
   if (work.taken.contains(name) && !work.model.steps.empty()) name += fmt::format("_{}", work.model.steps.size() + 1);
   // The user's parameter of this name is the one that is proposed here.
@@ -156,16 +180,21 @@ bool is_unread(const Work& work, const std::string& text) {
 void take_block(Work& work, DraftStep& step) {
   if (!work.launch) return;
   Texts block;
+  std::vector<std::optional<std::string>> texts;  // before a name of them becomes a parameter
+  for (const Tokens& extent : work.launch->block) texts.push_back(host_text(work, unwrapped(extent)));
   for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->block.size(), 3); ++i) {
     const Tokens extent = unwrapped(work.launch->block[i]);
-    const auto text = host_text(work, extent);
+    const auto& text = texts[i];
     DraftParameter* own = i < step.block.size() ? base::find_named(work.model.parameters, step.block[i]) : nullptr;
     const auto number = text ? integer_of(*text) : std::nullopt;
     // A name without a value, or a constant of the file, for a block that the kernel does not limit.
     const std::string word = extent.size() == 1 && extent.front().is_word() ? extent.front().text : "";
     const bool is_constant = number && work.host_code.constants_at(*work.launch).contains(word) &&
                              i < step.block.size() && step.block[i] == "?" && !work.names.words.contains(word);
-    if (!own && ((text == word && !is_parameter(work, word) && !is_unread(work, word)) || is_constant)) {
+    // The kernel is written for this number of threads.
+    if (own && own->values == "\"?\"" && number && !word.empty() && mentions(work.kernel->body, word)) own = nullptr;
+    if (!own && work.use.axes[i].arrays.empty() &&
+        ((text == word && !is_parameter(work, word) && !is_unread(work, word)) || is_constant)) {
       add_parameter(work, {word, "\"?\"", false, "", false});
       own = base::find_named(work.model.parameters, word);
     }
@@ -174,16 +203,18 @@ void take_block(Work& work, DraftStep& step) {
     if (differs) {
       block.emplace_back("?");
     } else if (own && (number || (extent.size() == 1 && !work.host_code.is_dim3(word)))) {
-      if (extent.front().is_word()) {
-        work.host_names.sizes[extent.front().text] = own->name;
-        work.host_expressions->set(extent.front().text, own->name);
+      if (!word.empty()) {
+        work.host_names.sizes[word] = own->name;
+        work.host_expressions->set(word, own->name);
       }
+      if (!work.launch->block_name.empty())
+        work.host_expressions->set(work.launch->block_name + "." + axis_names[i], own->name);
       // The same variable is one value.
       const auto value = number.value_or(32 * (static_cast<std::int64_t>(work.block_values.size()) + 1));
       work.block_values[own->name] = word.empty() ? value : work.block_values.try_emplace(word, value).first->second;
       if (number && (own->values == "\"?\"" || !own->compile_time) && !given(work.request.parameters, own->name)) {
         own->values = values_text(plausible_values(number, false));
-        if (is_always_compiled(work)) own->launched = std::to_string(*number);
+        if (is_always_launched(work, &Launch::block)) own->launched = std::to_string(*number);
         own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
       }
       block.push_back(own->name);
@@ -192,9 +223,13 @@ void take_block(Work& work, DraftStep& step) {
     }
   }
   if (block == Texts{"?"}) block.resize(std::max<std::size_t>(step.block.size(), 1), "?");
-  const bool open = std::ranges::find(block, "?") != block.end();
-  step.block_comment = open ? "fill in: " + line_with(work, work.launch->block) : from_launch(work);
+  step.block_comment = from_launch(work);
   step.block = std::move(block);
+}
+
+/// Whether a factor of blockIdx has a size in it: blockIdx.x * n begins a row.
+bool begins_row(const Work& work, const Tokens& factor) {
+  return std::ranges::any_of(factor, [&](const Token& token) { return given(work.sizes, token.text); });
 }
 
 /// Blocks along an axis: the size that limits its index by what a block covers of it; else "?".
@@ -202,12 +237,9 @@ std::string grid_extent(Work& work, std::size_t i) {
   const AxisUse& axis = work.use.axes[i];
   Texts factors;
   for (const Tokens& factor : axis.tile) {
-    // blockIdx.x * n begins a row.
-    const bool is_row = std::ranges::any_of(factor, [&](const Token& token) {
-      return std::ranges::any_of(work.sizes, [&](const auto& each) { return token.is(each.first); });
-    });
+    const bool is_row = begins_row(work, factor);
     const auto text = work.expressions.text_of(factor);
-    if (!text || (is_row && !axis.limits.empty())) return "?";
+    if (!text || (is_row && !axis.limits.empty() && !axis.is_limited)) return "?";
     if (!is_row) factors.push_back(*text);
   }
   if (axis.limits.empty() && factors.empty()) {
@@ -218,7 +250,7 @@ std::string grid_extent(Work& work, std::size_t i) {
     work.use.indices->set(std::string("blockIdx.") + axis_names[i], {name});
     return name;
   }
-  if (axis.limits.size() != 1) return "?";
+  if (axis.limits.size() != 1 || (factors.empty() && !axis.is_limited)) return "?";
   const std::string limit = product(axis.limits.front());
   return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
 }
@@ -239,6 +271,22 @@ bool agree(const Work& work, const std::string& written, const std::string& prov
   return blocks && blocks == computed(spec_tokens(proved), values);
 }
 
+/// Parameters that a block's part of the axis is made of, and the launch's grid is not: they keep the launch's value.
+/// false: one has none.
+bool keep_launched(Work& work, const AxisUse& axis, const std::string& grid) {
+  if (mentions(work.kernel->body, "gridDim")) return true;
+  for (const Tokens& factor : axis.tile)
+    for (const Token& word : spec_tokens(work.expressions.text_of(factor).value_or("")))
+      if (DraftParameter* const own = base::find_named(work.model.parameters, word.text);
+          own && !own->commented_out && !begins_row(work, factor) && !mentions(spec_tokens(grid), own->name) &&
+          !given(work.request.parameters, own->name)) {
+        if (own->launched.empty()) return false;
+        own->values = "[" + own->launched + "]";
+        own->comment = fmt::format("guess: the grid on line {} is written for it", work.launch->line);
+      }
+  return true;
+}
+
 /// The extents of the launch's grid; false: they cannot be read.
 bool take_grid(Work& work, DraftStep& step) {
   if (!work.launch) return false;
@@ -252,12 +300,12 @@ bool take_grid(Work& work, DraftStep& step) {
     if (axis.limits.size() == 1 && !axis.tile.empty() && !work.names.words.contains("gridDim"))
       if (const std::string proved = grid_extent(work, i); proved != "?") {
         const bool is_same = agree(work, *text, proved);
-        if (!is_same && !is_known(work, *text, true)) return false;
+        if (!is_same && (!is_known(work, *text, true) || !keep_launched(work, axis, *text))) return false;
         use_sizes_in(work, {proved});
         grid.push_back(is_same ? proved : *text);
         continue;
       }
-    if (is_unread(work, *text)) return false;
+    if (is_unread(work, *text) || !keep_launched(work, axis, *text)) return false;
     grid.push_back(*text);
   }
   for (std::size_t i = 0; i < grid.size(); ++i) {
@@ -277,6 +325,8 @@ bool take_grid(Work& work, DraftStep& step) {
 
 }  // namespace
 
+bool is_function(const std::string& word) { return RE2::FullMatch(word, "min|max|ceildiv"); }
+
 bool is_timing(const LaunchLoop& loop) {
   return std::ranges::any_of(loop.end, [](const Token& each) {
     return is_like(each.text,
@@ -285,9 +335,17 @@ bool is_timing(const LaunchLoop& loop) {
   });
 }
 
-bool is_always_compiled(const Work& work) {
+bool is_always_launched(const Work& work, std::vector<Tokens> Launch::*part) {
+  const auto text = [&](const Launch& launch) {
+    std::string all;
+    for (const Tokens& each : launch.*part) all += text_of(each) + ",";
+    return all;
+  };
   return std::ranges::none_of(work.launch->around,
-                              [](const LaunchLoop& each) { return each.kind == LaunchLoop::Kind::directive; });
+                              [](const LaunchLoop& each) { return each.kind == LaunchLoop::Kind::directive; }) &&
+         std::ranges::all_of(work.host_code.launches(), [&](const Launch& each) {
+           return each.kernel != work.launch->kernel || text(each) == text(*work.launch);
+         });
 }
 
 void add_launch(Work& work, DraftStep& step) {
@@ -457,6 +515,8 @@ void add_block(Work& work, DraftStep& step) {
     if (!given && axes > 1 && bounds.empty() && text && std::ranges::find(step.block, *text) == step.block.end())
       step.block.assign(axes, "?");
   }
+  if (work.launch && !given && std::ranges::find(step.block, "?") != step.block.end())
+    step.block_comment = "fill in: " + line_with(work, work.launch->block);
   for (std::size_t i = 0; i < std::min<std::size_t>(axes, step.block.size()); ++i)
     if (step.block[i] != "?") work.expressions.set(std::string("blockDim.") + axis_names[i], step.block[i]);
   const bool open = std::ranges::find(step.block, "?") != step.block.end();
@@ -465,7 +525,7 @@ void add_block(Work& work, DraftStep& step) {
                          : bounds.empty() ? "guess: from the index"
                                           : "guess: from the launch bounds";
   const std::string threads = product(step.block);
-  if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !integer_of(threads))
+  if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !computed(spec_tokens(threads)))
     work.model.constraints.push_back((threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
 }
 
@@ -502,10 +562,12 @@ void add_shared(Work& work, DraftStep& step) {
   }
   if (work.use.shared_type.empty()) return;
   const auto type = work.types.element_type(work.use.shared_type);
-  const std::string bytes = type ? std::to_string(size_of(type->type) * static_cast<std::size_t>(type->lanes)) : "?";
-  const bool open = bytes == "?" || product(step.block).find('?') != std::string::npos;
-  step.shared = open ? "?" : product({product(step.block), bytes});
-  step.shared_comment = open ? "fill in: bytes" : "guess: an element for each thread";
+  const bool open = !type || !work.use.shared_per_thread || step.block.size() != 1 || step.block.front() == "?";
+  step.shared =
+      open ? "?"
+           : product({step.block.front(), std::to_string(size_of(type->type) * static_cast<std::size_t>(type->lanes))});
+  step.shared_comment =
+      open ? "fill in: bytes of extern __shared__ " + work.use.shared_type : "guess: an element for each thread";
 }
 
 }  // namespace xtune::init

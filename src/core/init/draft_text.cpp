@@ -103,13 +103,13 @@ class DraftWriter {
   /// The kernel judges itself until the user has something better.
   void validate() {
     Texts values;
-    bool open = false, is_launched = false;
+    bool open = false, is_launched = true;
     for (const DraftParameter& parameter : model_.parameters) {
       std::string value;
       open = open || (!parameter.commented_out && parameter.values == "\"?\"");
       constexpr const char* first_value = R"((?:\[|min =)\s*("[^"]*"|[^,\]}"\s]+))";
       if (parameter.commented_out || !RE2::PartialMatch(parameter.values, first_value, &value)) continue;
-      is_launched = is_launched || !parameter.launched.empty();
+      is_launched = is_launched && !parameter.launched.empty();
       if (!parameter.launched.empty()) value = parameter.launched;
       values.push_back(parameter.name + " = " + value);
     }

@@ -38,6 +38,8 @@ class IndexBounds {
   }
   /// The limits of names that are made of this one.
   std::vector<std::vector<std::string>> limits_of(const std::string& place) const;
+  /// Whether the place itself, or a variable that begins as it, has a limit.
+  bool is_limited(const std::string& place) const;
   /// The words of an expression, and of the definitions of these.
   std::set<std::string> words_behind(const Tokens& tokens) const;
   /// What a word is defined as, and nothing else; else the expression itself.
@@ -71,9 +73,11 @@ struct PointerUse {
 /// One axis of the launch.
 struct AxisUse {
   bool thread = false, block = false, block_size = false;  ///< threadIdx, blockIdx, blockDim
+  bool is_limited = false;                                 ///< blockIdx itself is an index with a limit
   std::vector<Tokens> threads, strides;          ///< F in blockIdx.x * F + threadIdx.x; strides of loops over threads
   std::vector<Tokens> tile;                      ///< factors of blockIdx: what a block covers; empty: one
   std::vector<std::vector<std::string>> limits;  ///< the extents that limit an index made of blockIdx
+  std::vector<Tokens> arrays;                    ///< extents of shared arrays that threadIdx is the index of
 };
 
 struct BodyUse {
@@ -82,6 +86,7 @@ struct BodyUse {
   std::array<AxisUse, 3> axes;
   std::set<std::string> strides;  ///< single words by which loops go on: j += ROWS
   std::string shared_type;        ///< of extern __shared__; empty: there is none
+  bool shared_per_thread = true;  ///< all indices of extern __shared__ are threadIdx.x
 };
 
 /// values: the spec's names of integer arguments and macros. fixed: those that do not change between configurations.
@@ -128,7 +133,8 @@ struct Work {
 
 bool is_like(const std::string& name, const char* pattern);
 bool is_integer(DType type);
-bool is_whole(const std::string& value);  ///< a whole number
+bool is_whole(const std::string& value);    ///< a whole number
+bool is_function(const std::string& word);  ///< of expressions of a spec
 /// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
 bool is_tensor_map(const FunctionArgument& argument);
 std::string product(const Texts& factors);
@@ -145,8 +151,9 @@ void use_sizes_in(Work& work, const Texts& extents);
 
 /// Reads the definitions and the loop around the launch.
 void add_launch(Work& work, DraftStep& step);
-/// Whether the launch is in no #if, so that the program has its values for sure.
-bool is_always_compiled(const Work& work);
+/// Whether the launch is in no #if, and no other one of the kernel has other ones of these: its values are the
+/// program's.
+bool is_always_launched(const Work& work, std::vector<Tokens> Launch::*part);
 /// Says what else host code does between two launches, as of HostCode::other_work.
 void add_other_work(const Work& work, DraftStep& step, const Launch* before, const Launch* after);
 /// A loop that repeats what one round does, to measure it.

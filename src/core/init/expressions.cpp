@@ -285,8 +285,9 @@ std::optional<std::string> SpecExpressions::text_of(const Tokens& tokens, int de
     text += *part_text;
   }
   // A shift by a size is of any length.
-  const bool is_open = open != 0 || RE2::PartialMatch(text, "<<.*[A-Za-z]|[A-Za-z].*<<");
-  return is_open ? std::nullopt : std::optional(text);
+  if (open != 0 || RE2::PartialMatch(text, "<<.*[A-Za-z]|[A-Za-z].*<<")) return std::nullopt;
+  const auto number = computed(spec_tokens(text));
+  return number && *number >= 0 && *number < 2147483648.0 ? fmt::format("{:.0f}", *number) : text;
 }
 
 }  // namespace xtune::init

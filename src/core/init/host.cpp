@@ -435,13 +435,27 @@ std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* b
       if (each.kind == LaunchLoop::Kind::loop) repeated = std::max(repeated, each.last);
   const std::size_t function = (after ? after : before)->function;
   const std::size_t to = std::min(after ? after->at : functions_[function].end, tokens_.size());
+  // Of the device, which a function of another file gets.
+  const auto takes_buffer = [&](std::size_t name) {
+    static const RE2 others("(?:cuda|hip|if|while|for|switch|sizeof).*|.*(?:[fF]ree|print|assert|[cC]heck|CHECK).*");
+    const auto is_name = [&](const Function& each) { return tokens_[each.name].is(tokens_[name].text); };
+    if (!tokens_[name].is_word() || RE2::FullMatch(tokens_[name].text, others) ||
+        std::ranges::any_of(functions_, is_name))
+      return false;
+    const auto arguments = split_arguments(part(tokens_, name + 2, closing(tokens_, name + 1)));
+    return std::ranges::any_of(memory_, [&](const MemoryUse& use) {
+      return use.kind == MemoryUse::Kind::allocated && functions_[function].begin < use.at && use.at < to &&
+             std::ranges::any_of(arguments, [&](const Tokens& each) { return pointer_text(each) == use.pointer; });
+    });
+  };
   std::map<std::size_t, Tokens> found;  // by its first token
   for (std::size_t i = from; i + 1 < to; ++i) {
     std::vector<Tokens> templates;
     const bool is_launch = tokens_[i].is("<<") && tokens_[i + 1].is("<"),
                is_copy = RE2::FullMatch(tokens_[i].text, memory);
     std::size_t open = device_call(tokens_, i);
-    if (open == 0 && tokens_[i + 1].is("(") && (is_copy || launching_.contains(tokens_[i].text))) open = i + 1;
+    if (open == 0 && tokens_[i + 1].is("(") && (is_copy || launching_.contains(tokens_[i].text) || takes_buffer(i)))
+      open = i + 1;
     if (!is_launch && open == 0) continue;
     std::size_t name = is_launch ? name_before(tokens_, i - 1, templates) : i;
     const bool is_known = std::ranges::any_of(launches_, [&](const Launch& each) { return each.at == name; });
@@ -630,6 +644,7 @@ void HostCode::find_launches(const std::set<std::string>& kernels) {
     launch->function = static_cast<std::size_t>(function - functions_.begin());
     launch->around = loops_around(launch->at, *function);
     const auto definitions = definitions_at(*launch);
+    if (launch->block.front().size() == 1) launch->block_name = launch->block.front().front().text;
     for (std::vector<Tokens>* extents : {&launch->grid, &launch->block}) {
       if (auto shown = extents_of(extents->front(), definitions); !shown.empty()) *extents = std::move(shown);
       while (extents->size() > 1 && text_of(extents->back()) == "1") extents->pop_back();
@@ -655,7 +670,8 @@ void HostCode::find_launches(const std::set<std::string>& kernels) {
       std::size_t begin = i;
       while (!RE2::FullMatch(tokens_[begin - 1].text, "[;{}]")) --begin;
       const Tokens all = part(tokens_, begin, statement_end(tokens_, i) + 1);
-      launches_.push_back({tokens_[i].text, {}, {all}, {all}, {}, {}, false, i, tokens_[i].line, number, {}, false});
+      launches_.push_back(
+          {tokens_[i].text, {}, {all}, {all}, {}, {}, {}, false, i, tokens_[i].line, number, {}, false});
       unread.erase(tokens_[i].text);
     }
 }
@@ -667,7 +683,8 @@ void HostCode::find_memory() {
     if (!RE2::FullMatch(tokens_[i].text, calls, &what) || !tokens_[i + 1].is("(")) continue;
     const std::vector<Tokens> given = split_arguments(part(tokens_, i + 2, closing(tokens_, i + 1)));
     if (given.size() < 2) continue;
-    MemoryUse use{MemoryUse::Kind::allocated, pointer_text(given[0]), given[1], i, tokens_[i].line};
+    MemoryUse use{MemoryUse::Kind::allocated, pointer_text(given[0]), given[1], i, tokens_[i].line,
+                  closing(tokens_, i + 1)};
     if (what != "Malloc" && given.size() < 3) continue;
     if (what == "Memset") use.kind = MemoryUse::Kind::zeroed;
     if (what == "Memset" && text_of(given[1]) != "0") continue;
@@ -686,6 +703,9 @@ std::vector<MemoryUse> HostCode::memory_of(const std::string& pointer, const Lau
   std::copy_if(memory_.begin(), memory_.end(), std::back_inserter(uses), [&](const MemoryUse& use) {
     return use.pointer == pointer && function.begin < use.at && use.at < function.end;
   });
+  for (MemoryUse& use : uses)
+    for (std::size_t i = use.end; i < launch.at; ++i)
+      use.is_last = use.is_last && !(tokens_[i].is_word() && mentions(tokens_of(pointer), tokens_[i].text));
   return uses;
 }
 

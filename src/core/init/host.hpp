@@ -37,6 +37,7 @@ struct Launch {
   std::string kernel;  ///< without scopes
   std::vector<Tokens> templates, grid, block, arguments;
   Tokens shared;
+  std::string block_name{};  ///< the variable whose extents the block has; empty: none
   bool is_cooperative = false;
   std::size_t at = 0, line = 0;    ///< of the kernel's name
   std::size_t function = 0;        ///< in which it is
@@ -50,7 +51,8 @@ struct MemoryUse {
   Kind kind = Kind::allocated;
   std::string pointer;  ///< as pointer_text
   Tokens bytes;
-  std::size_t at = 0, line = 0;
+  std::size_t at = 0, line = 0, end = 0;  ///< end: behind the call
+  bool is_last = true;                    ///< nothing else has the pointer before the launch
 };
 
 class HostCode {

@@ -1000,3 +1000,211 @@ TEST_CASE("captures of a lambda are arguments of its wrapper") {
                                  "float* x) {\n  auto f = [=] (int i) { y[i] = x[i]; };") != std::string::npos);
   CHECK(draft.spec.args.size() == 3);
 }
+
+TEST_CASE("a block whose index goes on by a constant is that constant, and a tile of several elements a blank") {
+  const auto block = [](const std::string& body) {
+    const std::string text =
+        drafted("#define WIDTH 512\n__global__ void f(const float* x, float* y, int n) {\n" + body + "}\n").draft.text;
+    std::string found;
+    RE2::PartialMatch(text, "block = (\\[[^\\]]*\\])", &found);
+    return found;
+  };
+  CHECK(block("  int i = blockIdx.x * WIDTH + threadIdx.x;\n  if (i < n) y[i] = x[i];\n"
+              "  for (int j = threadIdx.x; j < 9; j += blockDim.x) y[blockIdx.x * WIDTH + j] += 1;\n") == "[\"512\"]");
+  CHECK(block("  int b = blockIdx.x, t = threadIdx.x, i = b * 256 + t;\n"
+              "  for (int k = 0; k < 4; k++) if (i + k * 64 < n) y[i + k * 64] = x[i + k * 64];\n") == "[\"?\"]");
+}
+
+TEST_CASE("a buffer that is cleared and used again before the launch has no fill") {
+  const auto fill = [](const std::string& between) {
+    const Drafted draft = drafted(
+        "__global__ void f(unsigned* y, unsigned* c, int n) {\n  int i = blockIdx.x * "
+        "blockDim.x + threadIdx.x;\n  if (i < n) y[i] = c[i];\n}\n"
+        "void go(unsigned* y, int n) {\n  unsigned* c;\n  cudaMalloc(&c, n * 4);\n"
+        "  cudaMemset(c, 0, n * 4);\n  " +
+        between + "\n  f<<<n / 64, 64>>>(y, c, n);\n}\n");
+    return argument(draft, "c").find("fill = \"zero\"") != std::string::npos;
+  };
+  CHECK(fill(""));
+  CHECK(fill("other<<<1, 64>>>(y, n);"));
+  for (const char* use : {"count<<<1, 64>>>(c, n);", "prefix(y, c, n);", "cudaMemcpy(c, y, n, cudaMemcpyDefault);"})
+    CHECK_FALSE(fill(use));
+}
+
+TEST_CASE("only what keeps an index below a value limits it") {
+  const auto shape = [](const std::string& body) {
+    const std::string text = argument(drafted("#define TAPS 9\n#define R (TAPS / 2)\n"
+                                              "__global__ void f(float* y, int n) {\n  int i = blockIdx.x * blockDim.x "
+                                              "+ threadIdx.x;\n  " +
+                                              body + "\n}\n"),
+                                      "y");
+    std::string found;
+    RE2::PartialMatch(text, "shape = \\[([^\\]]*)\\]", &found);
+    return found;
+  };
+  for (const char* body :
+       {"if (i < R || i >= gridDim.x) return;\n  y[i] = 1;", "if (i < n) return;\n  y[i] = 1;",
+        "if (i > n) { y[i] = 1; }", "if (i >= n) { y[i] = 1; }", "if (i == n) y[i] = 1;", "if (i != n) y[i] = 1;"})
+    CHECK_MESSAGE(shape(body) == "\"?\"", body);
+  for (const char* body :
+       {"if (i >= n) return;\n  y[i] = 1;", "if (i >= n) { return; }\n  y[i] = 1;", "if (n <= i) return;\n  y[i] = 1;",
+        "if (i > n - 1) return;\n  y[i] = 1;", "if (i >= n) { last(); return; }\n  y[i] = 1;", "if (n > i) y[i] = 1;",
+        "if (i >= n) none(); else y[i] = 1;", "if (i < n) { y[i] = 1; return; }",
+        "for (int k = 0; k != n; ++k) y[k] = 1;", "while (i < n) y[i] = 1;"})
+    CHECK_MESSAGE(shape(body) == "\"n\"", body);
+  CHECK(shape("for (int k = 0; k < R; ++k) y[k] = 1;") == "\"4\"");
+}
+
+TEST_CASE("an extent of the block that is an expression is no value of its first word") {
+  const Drafted draft = drafted(
+      "__global__ void f(const float* a, float* y, int M) {\n  int r = blockDim.y * blockIdx.x + threadIdx.y;\n"
+      "  if (r < M && threadIdx.x == 0) y[r] = a[r];\n}\n"
+      "void go(const float* a, float* y, int M) {\n  const int WARP = 32, THREADS = 128, ROWS = THREADS / WARP * 2;\n"
+      "  f<<<M / ROWS, dim3(32, THREADS / WARP)>>>(a, y, M);\n}\n");
+  CHECK(has(draft, "grid = [\"M // 8\"]"));
+  CHECK(
+      has(draft, "THREADS_Y = { values = [4], compile_time = false }  # guess: the grid on line 7 is written for it"));
+}
+
+TEST_CASE("the default is what the source has, or is not said") {
+  const std::string add =
+      "#define B 16\n__global__ void add(const int* a, int* c, int m, int k) {\n"
+      "  int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (col < k && row < m) c[row * k + col] = a[row * k + col];\n}\n";
+  CHECK(has(drafted(add + "void go(int* a, int* c, int m, int k) {\n  add<<<dim3((k + B - 1) / B, (m + B - 1) / B), "
+                          "dim3(B, B)>>>(a, c, m, k);\n}\n"),
+            "default = { THREADS_X = 16, THREADS_Y = 16 }"));
+  const Drafted choice = drafted(
+      "template <unsigned BS> __global__ void red(const int* x, int* y, unsigned n) {\n  __shared__ int p[BS];\n"
+      "  unsigned t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n  p[t] = i < n ? x[i] : 0;\n"
+      "  if (t == 0) y[blockIdx.x] = p[0];\n}\n"
+      "void go(int bs, int* x, int* y, int n) {\n  if (n > 9) bs *= 2;\n  dim3 block(bs);\n  switch (bs) {\n"
+      "    case 1024: red<1024><<<(n - 1) / block.x + 1, block>>>(x, y, n); break;\n"
+      "    case 512: red<512><<<(n - 1) / block.x + 1, block>>>(x, y, n); break;\n  }\n}\n");
+  CHECK(has(choice, "block = [\"?\"]  # fill in: line 11 has bs"));
+  CHECK_FALSE(has(choice, "[dispatch]"));
+}
+
+TEST_CASE("a grid that is written for one block or tile follows it, or the block keeps its value") {
+  const auto launch = [](const std::string& code) {
+    return drafted(
+        "__global__ void f(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\nvoid go(float* x) "
+        "{\n  int n = 1 << 14;\n  " +
+        code + "\n}\n");
+  };
+  CHECK(
+      has(launch("dim3 block(1024); dim3 grid(n / block.x); f<<<grid, block>>>(x);"), "grid = [\"16384 // THREADS\"]"));
+  CHECK(has(launch("f<<<n / 256, 256>>>(x);"),
+            "THREADS = { values = [256], compile_time = false }  # guess: the grid on line 4 is written for it"));
+  const std::string tiles =
+      "template <int BN, int TN> __global__ void f(float* y, int N) {\n"
+      "  int base = blockIdx.x * BN + threadIdx.x * TN;\n  for (int k = 0; k < TN; k++) y[base + k] = 2;\n}\n";
+  CHECK(has(drafted(tiles + "void go(float* y, int N) { f<128, 4><<<N / 128, 32>>>(y, N); }\n"),
+            "BN = { values = [128], compile_time = false }  # guess: the grid on line 5"));
+  const std::string strided =
+      "__global__ void f(float* x, int n) {\n  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += "
+      "gridDim.x "
+      "* blockDim.x) x[i] = 1;\n}\n";
+  CHECK(has(drafted(strided + "void go(float* x, int n) { f<<<64, 256>>>(x, n); }\n"), "values = [128, 256, 512]"));
+}
+
+TEST_CASE("a coordinate under another name is the coordinate, and a grid without a tile is asked for") {
+  const auto grid = [](const std::string& body) {
+    const std::string text =
+        drafted("#define TILE 32\n__global__ void f(float* y, int n) {\n  " + body + "\n}\n").draft.text;
+    std::string found;
+    RE2::PartialMatch(text, "grid = \\[([^\\]]*)\\]", &found);
+    return found;
+  };
+  CHECK(grid("int tx = threadIdx.x, bx = blockIdx.x; int i = bx * TILE + tx; if (i < n) y[i] = 1;") ==
+        "\"ceildiv(n, 32)\"");
+  CHECK(
+      grid("unsigned s = blockDim.x, b = blockIdx.x, i = b * s * 2 + threadIdx.x; if (i + s < n) y[i] += y[i + s];") ==
+      "\"ceildiv(n, THREADS * 2)\"");
+  CHECK(grid("int i = tile_of(blockIdx.x) + threadIdx.x; if (i < n) y[i] = 1;") == "\"?\"");
+  CHECK(grid("int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32; if (row < n) y[row] = 1;") == "\"?\"");
+  CHECK(grid("for (int i = blockIdx.x; i < n; i += gridDim.x) y[i] = threadIdx.x;") == "\"n\"");
+}
+
+TEST_CASE("bytes of shared memory are written only where each thread has one element of its type") {
+  const auto shared = [](const std::string& body) {
+    const std::string text = drafted(
+                                 "__global__ void f(const float* x, float* y, int bins, int n) {\n"
+                                 "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n" +
+                                 body + "}\n")
+                                 .draft.text;
+    std::string found;
+    RE2::PartialMatch(text, "shared = (.*)", &found);
+    return found;
+  };
+  CHECK(shared("  extern __shared__ float s[];\n  int t = threadIdx.x;\n  s[t] = x[i];\n  if (i < n) y[i] = s[t];\n") ==
+        "\"THREADS * 4\"  # guess: an element for each thread");
+  CHECK(shared("  extern __shared__ unsigned char raw[];\n  float* s = (float*)raw;\n  s[threadIdx.x] = x[i];\n") ==
+        "\"?\"  # fill in: bytes of extern __shared__ unsigned char");
+  for (const char* body :
+       {"  extern __shared__ float s[];\n  for (int b = threadIdx.x; b < bins; b += blockDim.x) s[b] = 0;\n",
+        "  extern __shared__ float s[];\n  s[threadIdx.x + 1] = x[i];\n"})
+    CHECK(shared(body).starts_with("\"?\""));
+}
+
+TEST_CASE("a call between steps that gets memory of the device is named") {
+  const auto between = [](const std::string& call) {
+    return has(launched(scale_kernel +
+                        "void help(float* p) { p[0] = 1; }\nvoid run(float* h, int n) {\n  float *p, *q;\n"
+                        "  cudaMalloc(&p, n * 4);\n  cudaMalloc(&q, n * 4);\n  scale<<<1, 64>>>(p, q, 1, n);\n  " +
+                        call + "\n  scale<<<1, 64>>>(q, p, 1, n);\n}\n"),
+               "# guess: before it, line 11 has " + call.substr(0, call.find(';')) + ", which no step does");
+  };
+  CHECK(between("prefix(q,p,n);"));
+  for (const char* other : {"prefix(h,n);", "help(p);", "printf(q);", "check(q);"}) CHECK_FALSE(between(other));
+}
+
+TEST_CASE("a size that host code computes is its value, however large") {
+  for (const char* value : {"32 * 1024 * 1024", "1 << 25"})
+    CHECK(has(drafted(scale_kernel + "void run(float* p, float* q) {\n  const int N = " + value +
+                      ";\n  scale<<<(N + 63) / 64, 64>>>(p, q, 1, N);\n}\n"),
+              "n = 33554432  # guess: from the launch on line 7"));
+}
+
+TEST_CASE("a block beside a shared array of its threads is what the launch has, as the array is") {
+  const std::string body =
+      "__global__ void f(const float* p, float* v, int n) {\n  __shared__ float s[B];\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  float sum = 0;\n  s[threadIdx.x] = p[i];\n"
+      "  for (int j = 0; j < B; j++) sum += s[j];\n  if (i < n) v[i] = sum;\n}\n";
+  const std::string launch = "void go(float* p, float* v, int n) { f<<<(n + 255) / 256, 256>>>(p, v, n); }\n";
+  const Drafted constant = drafted("#define B 256\n" + body + launch);
+  CHECK(has(constant, "block = [\"256\"]  # guess: from the launch"));
+  CHECK_FALSE(has(constant, "THREADS"));
+  const Drafted open = drafted("#ifndef B\n#define B 256\n#endif\n" + body + launch);
+  CHECK(has(open, "block = [\"B\"]"));
+  CHECK(open.draft.parameters == std::vector<std::string>{"B"});
+  CHECK(has(drafted("#define B 256\n" + body), "block = [\"?\"]"));
+}
+
+TEST_CASE("a type that only counts is an integer, and a function is not a size") {
+  const Drafted gather = drafted(
+      "template <typename T, typename Index> __global__ void f(const T* x, const Index* index, T* y, Index n) {\n"
+      "  Index i = blockIdx.x * blockDim.x + threadIdx.x;\n  T first = x[threadIdx.x];\n"
+      "  if (i < n) y[i] = x[index[i]] + first;\n}\n");
+  CHECK(has(gather, "Index = \"int\""));
+  CHECK(has(gather, "\nT = \"float\""));
+  CHECK(argument(gather, "index").find("dtype = \"i32\"") != std::string::npos);
+  const Drafted blocks = drafted(
+      "__global__ void f(int* v, int n) { if (threadIdx.x < n) v[threadIdx.x] = 1; }\n"
+      "void go(int* v, int objects) { f<<<1, 64>>>(v, (objects + 127) / 128); }\n");
+  CHECK_FALSE(has(blocks, "ceildiv ="));
+}
+
+TEST_CASE("a buffer that is passed twice is said to be, and a shape that a parameter divides is the allocation") {
+  const Drafted twice = drafted(
+      "__global__ void f(float* out, const float* in, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) out[i] = in[i];\n}\nvoid go(float* d, int n) { f<<<(n + 63) / 64, 64>>>(d, d, n); }\n");
+  CHECK(argument(twice, "out_").find("guess: host code passes d twice, as out, too") != std::string::npos);
+  const Drafted rows = drafted(
+      "template <int R> __global__ void f(const float* x, float* y, int m, int n) {\n  const int cols = 32 / R;\n"
+      "  int row = blockIdx.x * R + threadIdx.x / cols, col = threadIdx.x % cols;\n"
+      "  if (row < m) atomicAdd(&y[row], x[col]);\n}\n"
+      "void go(float* y, int m, int n) {\n  float* x;\n  cudaMalloc(&x, n * sizeof(float));\n"
+      "  f<2><<<m / 2, 32>>>(x, y, m, n);\n}\n");
+  CHECK(argument(rows, "x").find("shape = [\"n\"]") != std::string::npos);
+}
