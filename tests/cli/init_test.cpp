@@ -76,7 +76,7 @@ TEST_CASE("sources without a kernel, with several, or that are not there are bad
   CHECK(has(several.stderr_text, "two.cu: several kernels were found: a (line 1), b (line 2)"));
   CHECK_FALSE(fs::exists(cli.path("two.toml")));
   CHECK(cli.xtune({"init", cli.path("two.cu"), "--entry", "b"}).exit_code == 0);
-  const CommandResult arguments = cli.xtune({"init", cli.path("two.cu"), "--entry", "a<float,{BLOCK}>,b"});
+  const CommandResult arguments = cli.xtune({"init", cli.path("two.cu"), "-o", "-", "--entry", "a<float,{BLOCK}>,b"});
   CHECK(has(arguments.stderr_text, "no kernel 'a<float,{BLOCK}>' was found"));
   CHECK(has(arguments.stderr_text, "name it without its template arguments"));
   CHECK(cli.xtune({"init", cli.write("none.cu", "int main() {}\n")}).exit_code == 2);
