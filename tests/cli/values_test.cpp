@@ -130,7 +130,7 @@ TEST_CASE("a struct whose size differs from the declared one is refused with bot
   const Values values;
   const auto outcome = [&](const std::string& declared, const std::string& fields) {
     const CommandResult result = values.run(values.spec(
-        "struct Q { double d[2]; };\nstruct P { " + declared +
+        "union Q { double d[2]; };\nstruct P { " + declared +
             " };\n"
             "extern \"C\" __global__ void k(float* x, P p) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }\n",
         "[[args]]\nname = \"p\"\nfields = [" + fields + "]\n", launch));

@@ -324,7 +324,7 @@ def full_disk(trial, slurm):
                     pass
             except OSError:
                 pass
-        out, err = job.communicate(timeout=200)
+        out, err = job.communicate(timeout=600)
         check("No space left on device" in err, f"the run did not say it: {err}")
         kept = trial.measured()
         check(4 <= len(kept) < CONFIGS, f"{len(kept)} records are kept")
