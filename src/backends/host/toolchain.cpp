@@ -15,6 +15,7 @@
 #include "backends/compiler/compile_step.hpp"
 #include "backends/compiler/files_read.hpp"
 #include "backends/compiler/identity.hpp"
+#include "backends/compiler/precompiled_header.hpp"
 #include "backends/cpu/cpu.hpp"
 #include "backends/gpu/code_object.hpp"
 #include "backends/gpu/runtime_compiler.hpp"
@@ -219,15 +220,53 @@ class HostToolchain final : public build::HintedToolchain {
  private:
   build::Artifact compile_kernel(const build::CompileRequest& request) override {
     const compiler::Compiler c = compiler();
-    Arguments flags = base_flags(request, c);
+    const Arguments flags = base_flags(request, c);
     compiler::check_names(request);
-    system::TemporaryDirectory work;
-    write_runtime_files(work.path());
+    if (const auto headers = precompiled(request, c, flags)) try {
+        return compile_with(*headers, request, c, flags);
+      } catch (const build::CandidateFailure&) {  // the plain headers decide
+      }
+    const system::TemporaryDirectory headers;
+    write_runtime_files(headers.path());
+    return compile_with(headers.path(), request, c, flags);
+  }
 
-    Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", "xtune_host.h"};
-    preprocess.push_back("-I" + work.path().string());
-    append(preprocess, compiler::include_flags(request));
-    append(preprocess, flags);
+  /// The directory of the runtime's headers, parsed with these flags. nullopt: compile without it. Clang does not keep
+  /// the place of a precompiled header in a preprocessed text.
+  std::optional<std::filesystem::path> precompiled(const build::CompileRequest& request, const compiler::Compiler& c,
+                                                   const Arguments& flags) {
+    if (c.is_clang) return std::nullopt;
+    const Arguments words = preprocessing(request, flags);
+    const auto header = precompiled_.find(
+        fmt::format("{}\n{}", fingerprint(), fmt::join(words, "\n")), "xtune_host.h.gch",
+        [&](const std::filesystem::path& file) {
+          const std::filesystem::path folder = file.parent_path();
+          write_runtime_files(folder);
+          Arguments command{c.path, "-c", "-x", "c++-header", "-I" + folder.string()};
+          append(command, words);
+          append(command, backend::write_headers(folder, host_standins, {}));
+          append(command, {"-MD", "-MF", (folder / "read").string(), "-o", file.string(), folder / "xtune_host.h"});
+          // It does not list these files later.
+          return compiler::run_compiler(command, "", folder).ok() &&
+                 users(compiler::files_of_rule(folder / "read", folder).value_or(Arguments{"unknown"})).empty();
+        });
+    return header ? std::optional(header->parent_path()) : std::nullopt;
+  }
+
+  /// GCC takes a precompiled header only where all of these are the same.
+  static Arguments preprocessing(const build::CompileRequest& request, const Arguments& flags) {
+    Arguments words = compiler::include_flags(request);
+    append(words, flags);
+    words.emplace_back("-fPIC");
+    return words;
+  }
+
+  build::Artifact compile_with(const std::filesystem::path& headers, const build::CompileRequest& request,
+                               const compiler::Compiler& c, const Arguments& flags) {
+    const system::TemporaryDirectory work;
+    Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", headers / "xtune_host.h", "-I" + headers.string()};
+    if (!c.is_clang) preprocess.emplace_back("-fpch-preprocess");
+    append(preprocess, preprocessing(request, flags));
     append(preprocess, backend::write_headers(work.path(), host_standins, unread(request)));  // behind the user's
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});
     // Definitions come after the runtime headers: a parameter named T must not affect those.
@@ -237,6 +276,7 @@ class HostToolchain final : public build::HintedToolchain {
       // A compiler that fails writes no list.
       listed.headers = headers_of(text.ok() ? compiler::files_of_rule(work.path() / "read", work.path()) : std::nullopt,
                                   text.stdout_text, work.path());
+      listed.headers = compiler::files_outside(std::move(listed.headers), {headers.string()});
       compiler::require_compiled(text, "", request, c.path);
       require_names(request, text);
       return compile_preprocessed(request, c, flags, text, work.path(), listed);
@@ -459,6 +499,7 @@ class HostToolchain final : public build::HintedToolchain {
   std::vector<std::string> own_folders_;
   std::optional<bool> moves_unaligned_;  ///< nullopt: not asked yet
   compiler::CompilerParts parts_{path_};
+  compiler::PrecompiledHeader precompiled_;
 };
 
 }  // namespace

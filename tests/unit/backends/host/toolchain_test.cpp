@@ -46,6 +46,11 @@ std::filesystem::path script(const TemporaryDirectory& folder, const std::string
   return path;
 }
 
+auto parsed_headers(const TemporaryDirectory& folder) {
+  const std::filesystem::recursive_directory_iterator files(folder.path());
+  return std::count_if(begin(files), end(files), [](const auto& file) { return file.path().extension() == ".gch"; });
+}
+
 constexpr const char* fill = R"(extern "C" __global__ void k(int* x) {
   __shared__ int s[64];
   s[threadIdx.x] = threadIdx.x;
@@ -180,11 +185,14 @@ TEST_CASE("one toolchain compiles from several threads") {
 
 TEST_CASE("nothing is left in the temporary directory") {
   const TemporaryDirectory folder;
-  const Variable tmp("XTUNE_TMP_DIR", folder.path().string());
-  const auto toolchain = host::make_toolchain();
+  const std::filesystem::path place = folder.path() / "temporary";  // a run's own is removed by the run
+  std::filesystem::create_directory(place);
+  const Variable tmp("XTUNE_TMP_DIR", place.string());
+  auto toolchain = host::make_toolchain();
   toolchain->compile(request(fill));
   CHECK_THROWS_AS(toolchain->compile(request("extern \"C\" __global__ void k() { nonsense; }")), CandidateFailure);
-  CHECK(std::filesystem::is_empty(folder.path()));
+  toolchain.reset();
+  CHECK(std::filesystem::is_empty(place));
 }
 
 TEST_CASE("a header of the user's with the portable one's name comes first") {
@@ -198,6 +206,49 @@ TEST_CASE("a header of the user's with the portable one's name comes first") {
   r.include_dirs = {folder.path().string()};
   write_file_atomically(folder.path() / "xtune/portable.cuh", "#error mine\n");
   CHECK_THROWS_WITH_AS(toolchain->compile(r), doctest::Contains("#error mine"), CandidateFailure);
+}
+
+TEST_CASE("from the second compile on, the runtime's headers are parsed: the same binary and errors") {
+  const TemporaryDirectory folder, temporary;
+  const Variable place("XTUNE_TMP_DIR", temporary.path().string());
+  const auto toolchain = host::make_toolchain();
+  CompileRequest fine = request(fill);
+  fine.include_dirs = {folder.path().string()};
+  const Artifact plain = toolchain->compile(fine);
+  std::ofstream(folder.path() / "own.h") << "#pragma once\nconstexpr int own = 1;\n";
+  for (int again = 0; again < 2; ++again) {
+    const Artifact parsed = toolchain->compile(fine);
+    CHECK(parsed.image == plain.image);
+    REQUIRE(parsed.files_read);
+    CHECK(parsed.files_read->files == plain.files_read->files);
+    CHECK(parsed.files_read->absent == plain.files_read->absent);
+  }
+  CHECK(parsed_headers(temporary) == 1);
+  CompileRequest more = fine;
+  more.source = "#include <own.h>\n" + std::string(fill);
+  CHECK(toolchain->compile(more).files_read->files == std::vector{(folder.path() / "own.h").string()});
+
+  CompileRequest broken = fine;
+  broken.source += "\nint oops = nothing;";
+  try {
+    toolchain->compile(broken);
+    FAIL("compiled");
+  } catch (const CandidateFailure& failure) {
+    CHECK(std::string(failure.what()).find("k.cu:7") != std::string::npos);
+    CHECK(failure.files_read.has_value());
+  }
+}
+
+TEST_CASE("a header of the user's that the runtime's headers include is never parsed before") {
+  const TemporaryDirectory folder, temporary;
+  const Variable place("XTUNE_TMP_DIR", temporary.path().string());
+  std::ofstream(folder.path() / "math.h") << "#include_next <math.h>\n#define OWN_MATH 7\n";
+  const auto toolchain = host::make_toolchain();
+  CompileRequest shadowed = request("extern \"C\" __global__ void k(int* x) { *x = OWN_MATH; }");
+  shadowed.include_dirs = {folder.path().string()};
+  for (int again = 0; again < 3; ++again)
+    CHECK(toolchain->compile(shadowed).files_read->files == std::vector{(folder.path() / "math.h").string()});
+  CHECK(parsed_headers(temporary) == 0);
 }
 
 TEST_CASE("clang++ compiles the same kernels") {
