@@ -37,10 +37,16 @@ class Losses {
     for (const store::StoreView::Group& group : view->groups()) {
       if (set.problems[group.problem].sizes != problem.problem || set.devices[group.device].name != problem.device)
         continue;
-      const store::ConfigOrder& order = view->order(group);
-      const store::StoredConfig& best = *order.front();
+      const store::HeldRows members = view->read_members(group);
+      const std::vector<double> factors = store::scale_factors(members.rows);
+      const auto time_ms = [&](const store::StoredConfig* row) {
+        const auto place = std::find(members.rows.begin(), members.rows.end(), row) - members.rows.begin();
+        return row->time_ms * factors[static_cast<std::size_t>(place)];
+      };
+      const store::ConfigOrder order = store::rank_configs(members.rows, {});
       for (const store::StoredConfig* row : order)
-        if (store::config_bindings(*row) == problem.config) return std::max(row->time_ms / best.time_ms, 1.0) - 1;
+        if (store::config_bindings(*row) == problem.config)
+          return std::max(time_ms(row) / time_ms(order.front()), 1.0) - 1;
     }
     return std::nullopt;
   }

@@ -165,16 +165,52 @@ struct FinalsRatio {
 template <class Item>
 using Settled = std::vector<std::pair<Item, FinalsRatio>>;
 
+/// The measurements outside of finals, by key: what a search saw of a configuration.
+template <class Access, class Item>
+class Searched {
+ public:
+  /// Of these keys only.
+  Searched(const std::vector<Item>& items, const std::unordered_set<std::string_view>& keys) {
+    for (const Item item : items) {
+      const RankFacts facts = Access::facts(item);
+      if (facts.outcome == Outcome::ok && !facts.drift && facts.finals.empty() && keys.contains(facts.key))
+        by_key_[facts.key].push_back(item);
+    }
+  }
+  /// Of the item's key the one that is nearest in time to `other`; null: there is none.
+  Item nearest(Item item, Item other) const {
+    const auto found = by_key_.find(Access::facts(item).key);
+    if (found == by_key_.end()) return nullptr;
+    const std::int64_t when = Access::facts(other).unix_time_ms;
+    return *std::min_element(found->second.begin(), found->second.end(), [&](const Item a, const Item b) {
+      return std::abs(Access::facts(a).unix_time_ms - when) < std::abs(Access::facts(b).unix_time_ms - when);
+    });
+  }
+
+ private:
+  std::unordered_map<std::string_view, std::vector<Item>> by_key_;
+};
+
 /// Puts the items of one finals, within the positions that they occupy, into the order of the finals, and moves the
-/// winner before everything that was measured until then: configurations that were not in the finals were too slow, and
-/// one that was slower on another day does not become faster. Returns the results of rules.settled, one for each finals
-/// of several items. Rules as in rank_records.
+/// winner before what was measured until then: configurations that were not in the finals were too slow, and one that
+/// was slower on another day does not become faster. Not so one that its search found faster than each of them: it was
+/// unknown to the run that held the finals, or these are without their winner, which is not among the items. Returns
+/// the results of rules.settled, one for each finals of several items. items: as in rank_records, for what was seen
+/// outside of finals.
 template <class Access, class Item, class Rules>
-std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const Rules& rules) {
+std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::vector<Item>& items, const Rules& rules) {
   std::vector<Settled<Item>> results;
   std::set<std::pair<std::int64_t, std::string_view>> held;  // newest last
-  for (const Item item : order)
-    if (rules.decided(item)) held.emplace(Access::facts(item).unix_time_ms, Access::facts(item).finals);
+  std::unordered_set<std::string_view> keys;
+  for (const Item item : order) {
+    const RankFacts facts = Access::facts(item);
+    if (!facts.finals.empty()) keys.insert(facts.key);
+    if (rules.decided(item)) held.emplace(facts.unix_time_ms, facts.finals);
+  }
+  if (held.empty()) return results;
+  const Searched<Access, Item> searched(items, keys);
+  const auto score = [&](Item item) { return rules.score(item, rules.time(item)); };
+  std::unordered_set<std::string_view> lost;  // finalists that did not win
   for (const auto& [when, id] : held) {
     std::vector<std::size_t> places;
     std::vector<Item> met;
@@ -185,13 +221,27 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const Rules& 
       }
     if (met.size() > 1) {
       const Settled<Item>& settled = results.emplace_back(rules.settled(met));
-      for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = settled[i].first;
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        order[places[i]] = settled[i].first;
+        if (i > 0) lost.insert(Access::facts(settled[i].first).key);
+      }
     }
     const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
     const RankFacts won = Access::facts(*winner);
+    const auto is_faster = [&](Item item) {
+      if (lost.contains(Access::facts(item).key)) return false;
+      const Item searched_item = searched.nearest(item, item), own = searched_item ? searched_item : item;
+      std::size_t slower = 0;
+      for (const Item finalist : met)
+        if (const Item other = searched.nearest(finalist, own)) {
+          if (!(score(own) < score(other))) return false;
+          ++slower;
+        }
+      return slower > 0;
+    };
     const auto place = std::find_if(order.begin(), winner, [&](const Item item) {
       const RankFacts facts = Access::facts(item);
-      return facts.tainted == won.tainted && facts.unix_time_ms <= won.unix_time_ms;
+      return facts.tainted == won.tainted && facts.unix_time_ms <= won.unix_time_ms && !is_faster(item);
     });
     std::rotate(place, winner, winner + 1);
   }
@@ -359,7 +409,7 @@ Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const 
   Ranking<Access, Item, Rules> ranking;
   for (const Ranked& rank : ranks) ranking.order.push_back(rank.item);
   if (ranks.empty()) return ranking;
-  const auto finals = settle_finals<Access>(ranking.order, rules);
+  const auto finals = settle_finals<Access>(ranking.order, items, rules);
   ranking.scale.emplace(items, current, ranking.order.front(), finals, rules);
   ranks.clear();
   for (const Item item : ranking.order)
@@ -370,6 +420,15 @@ Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const 
   });
   for (std::size_t i = 0; i < ranks.size(); ++i) ranking.order[i] = ranks[i].item;
   return ranking;
+}
+
+/// The items whose keys are not among those of the first ones in the order.
+template <class Access, class Item>
+std::vector<Item> without_first(std::vector<Item> items, const std::vector<Item>& order, std::size_t first) {
+  std::unordered_set<std::string_view> keys;
+  for (std::size_t i = 0; i < first; ++i) keys.insert(Access::facts(order[i]).key);
+  std::erase_if(items, [&](const Item item) { return keys.contains(Access::facts(item).key); });
+  return items;
 }
 
 /// Access to a whole record for rankings.

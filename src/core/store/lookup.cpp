@@ -113,23 +113,33 @@ std::string describe(const device::DeviceInfo& device) {
   return fmt::format("{} ({}, {})", device.name, device.arch, device.backend);
 }
 
-LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion, const LookupRules& rules) {
+LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion) {
   LookupGroup::Order order;
-  if (rules.obstacle)
-    std::erase_if(records, [&](const Record* record) {
-      const std::string obstacle = rules.obstacle(*record);
-      if (!obstacle.empty()) ++order.left_out[obstacle];
-      return !obstacle.empty();
-    });
   order.left = records.size();
   const std::vector<const Record*> best = ranked(records, criterion);
   order.ranked = best.size();
   order.record = [best](std::size_t i) -> const Record& { return *best[i]; };
   order.device = [best](std::size_t i) -> const device::DeviceInfo& { return best[i]->device; };
+  order.without_first = [best, records, criterion](std::size_t rank) {
+    return order_of(without_first<RecordAccess>(records, best, rank), criterion);
+  };
   const auto failures = std::make_shared<Failures<RecordAccess, const Record*>>(std::move(records));
   order.any_failure = [best, failures](std::size_t i, const auto& visit) {
     return failures->any(space::bindings_text(best[i]->config), [&](const Record* record) { return visit(*record); });
   };
+  return order;
+}
+
+LookupGroup::Order order_of(std::vector<const Record*> records, const Criterion& criterion, const LookupRules& rules) {
+  std::map<std::string, std::size_t> left_out;
+  if (rules.obstacle)
+    std::erase_if(records, [&](const Record* record) {
+      const std::string obstacle = rules.obstacle(*record);
+      if (!obstacle.empty()) ++left_out[obstacle];
+      return !obstacle.empty();
+    });
+  LookupGroup::Order order = order_of(std::move(records), criterion);
+  order.left_out = std::move(left_out);
   return order;
 }
 
@@ -214,6 +224,22 @@ RankedChoice choose_ranked(const LookupGroup::Order& order, const LookupRules& r
   return choice;
 }
 
+/// Once more without those before the choice, until it is the first one.
+RankedChoice choose_in_version(LookupGroup::Order order, const LookupRules& rules) {
+  RankedChoice choice = choose_ranked(order, rules);
+  while (choice.record && choice.place > 0) {
+    order = order.without_first(choice.place);
+    RankedChoice again = choose_ranked(order, rules);
+    again.passed_over += choice.passed_over, again.failed += choice.failed;
+    if (choice.fastest) {
+      again.fastest = std::move(choice.fastest);
+      again.fastest_differences = std::move(choice.fastest_differences);
+    }
+    choice = std::move(again);
+  }
+  return choice;
+}
+
 std::string place_text(const LookupGroup& group) {
   const std::string problem = space::shown_text(*group.problem);
   return fmt::format("{} on {}, distance {:.3g}", problem.empty() ? "the problem" : "problem " + problem,
@@ -264,7 +290,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
       if (order.left > 0) tell(fmt::format("{}, none of them ok", base::counted(order.left, "record")));
       continue;
     }
-    RankedChoice choice = choose_ranked(order, rules);
+    RankedChoice choice = choose_in_version(order, rules);
     if (choice.failed > 0)
       tell(fmt::format("{} skipped: their configurations failed as this spec is now",
                        base::counted(choice.failed, "record")));
@@ -280,8 +306,7 @@ LookupResult look_up(std::vector<LookupGroup> groups, const std::function<Lookup
                      base::human_time_ms(measure::statistic(taken.time_ms, criterion.statistic)),
                      taken.tainted.empty() ? "" : fmt::format("; tainted: {}", fmt::join(taken.tainted, "; "))));
     if (choice.passed_over > 0 && choice.fastest)
-      tell(fmt::format("faster, but skipped: {} measured before a change ({}); `xtune run` measures again",
-                       choice.passed_over,
+      tell(fmt::format("faster, but skipped: {} of another state ({})", choice.passed_over,
                        changes_text(named(rules, *choice.fastest, std::move(choice.fastest_differences)))));
     if (result.stale)
       tell(fmt::format("stale: {}; `xtune run` measures again", driver_change(taken.device, device)));

@@ -156,6 +156,9 @@ struct LookupGroup {
     /// replaces, until visit returns true. Returns the last result of visit. Does not invalidate the result of
     /// `record`.
     std::function<bool(std::size_t, const std::function<bool(const Record&)>& visit)> any_failure;
+    /// The order without all records of the keys of those before this rank. Finals of another version, and the device's
+    /// speed at that time, must not decide between records of this one.
+    std::function<Order(std::size_t rank)> without_first;
   };
 };
 /// Numbers of records that are in no group, by reason.

@@ -1,6 +1,8 @@
 // Evaluates objectives over records.
 #include "core/store/objective.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -76,6 +78,16 @@ std::vector<double> add_metrics(const spec::Spec& spec, Bindings& names) {
 }
 
 namespace {
+
+/// Throws where ratios say nothing.
+void require_ratios(const spec::ObjectiveSpec::Goal& goal, double value, const Record& record, const char* what) {
+  if (!(value < 0)) return;
+  throw Error(ErrorKind::invalid_spec,
+              fmt::format("{}: {} is {:.4g} for {}; {} compares ratios, which need values of at least 0: name "
+                          "an expression that is never negative",
+                          spec::to_string(goal.expression.at), goal.expression.text, value,
+                          space::shown_text(record.config), what));
+}
 
 double positive(double value, bool maximize) {
   const double magnitude = std::isnan(value) ? value : std::max(value, 1e-9);
@@ -161,6 +173,7 @@ double Objective::score(const Record& record, double time_ms) const {
   const std::vector<double> found = values(record, time_ms);
   const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
   if (goals.size() < 2) return !goals.empty() && goals.front().maximize ? -found.front() : found.front();
+  for (std::size_t i = 0; i < 2; ++i) require_ratios(goals[i], found[i], record, "a choice by two goals");
   return std::sqrt(positive(found[0], goals[0].maximize) * positive(found[1], goals[1].maximize));
 }
 
@@ -176,9 +189,11 @@ Criterion Objective::criterion(const Bindings& problem, const device::DeviceInfo
   return criterion;
 }
 
-double Objective::search_score(const Record& record) const {
+double Objective::search_score(const Record& record) const { return search_score(record, 1); }
+
+double Objective::search_score(const Record& record, double factor) const {
   const std::vector<spec::ObjectiveSpec::Goal>& goals = spec_.objective.goals;
-  const double time_ms = measure::statistic(record.time_ms, spec_.measure.statistic);
+  const double time_ms = factor * measure::statistic(record.time_ms, spec_.measure.statistic);
   if (goals.size() == 1) return positive(values(record, time_ms).front(), goals.front().maximize);
   return score(record, time_ms);
 }
@@ -215,15 +230,20 @@ std::optional<AcrossChoice> choose_across(const Objective& objective, spec::Obje
                                           const std::vector<CaseRecords>& cases) {
   std::map<std::string, AcrossChoice> choices;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto order = ranked(cases[i].records, objective.criterion(cases[i].problem, cases[i].device));
+    const Standings standings(cases[i].records, objective.criterion(cases[i].problem, cases[i].device));
+    if (objective.goals().size() == 1)
+      for (const Record* record : standings.order())
+        require_ratios(objective.goals().front(), objective.values(*record).front(), *record, "across");
+    // The times of finals and of a search are not on one scale.
+    const auto score = [&](const Record& record) { return objective.search_score(record, standings.factor(record)); };
     double least = HUGE_VAL;
-    for (const Record* record : order) least = std::min(least, objective.search_score(*record));
-    for (const Record* record : order) {
+    for (const Record* record : standings.order()) least = std::min(least, score(*record));
+    for (const Record* record : standings.order()) {
       AcrossChoice& choice = choices[space::bindings_text(record->config)];
       if (choice.records.size() != i) continue;  // an earlier case has no result of it
       choice.config = record->config;
       choice.records.push_back(record);
-      choice.ratios.push_back(objective.search_score(*record) / least);
+      choice.ratios.push_back(score(*record) / least);
     }
   }
   std::optional<AcrossChoice> best;

@@ -45,6 +45,7 @@ class Objective {
   std::vector<double> values(const Record& record) const;
   /// "time_ms", "TFLOPS": the goals' texts.
   std::vector<std::string> names() const;
+  const std::vector<spec::ObjectiveSpec::Goal>& goals() const noexcept { return spec_.objective.goals; }
 
   /// Whether, on this device and for this problem, less time is always better and nothing else counts: there is one
   /// goal that uses only time, problem, device facts (and metrics of them), and is monotonic in time. Only then may a
@@ -61,6 +62,8 @@ class Objective {
   /// The score for search strategies, which need positive numbers: a value that is maximised as its inverse; values
   /// below 1e-9 count as 1e-9. NaN: no value.
   double search_score(const Record& record) const;
+  /// The same if its times were multiplied by this factor.
+  double search_score(const Record& record, double factor) const;
 
   /// The records, in their order, that are not dominated: no other record is better in one goal without being worse in
   /// the other. Records without a value are omitted.

@@ -102,8 +102,8 @@ ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Cri
   return rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
 }
 
-std::vector<double> scale_factors(std::span<const StoredConfig* const> configs) {
-  const ConfigRules rules{{}};
+std::vector<double> scale_factors(std::span<const StoredConfig* const> configs, const Criterion& criterion) {
+  const ConfigRules rules{criterion};
   const auto ranking = rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules);
   std::vector<double> factors;
   for (const StoredConfig* config : configs) {
@@ -205,16 +205,34 @@ struct ArchIndex {
   std::optional<ShapeIndex> shapes;
 };
 
-// The interface of choose_ranked for rows, of which `ranked` have a rank. members: those that may have failed.
-LookupGroup::Order readable(std::size_t ranked, const std::function<const StoredConfig*(std::size_t rank)>& at,
-                            ConfigOrder members) {
+/// Rows and their order, which may be found when it is first asked for.
+struct RankedRows {
+  ConfigOrder members;  ///< those that may have failed are among them
+  std::size_t ranked = 0;
+  std::function<const StoredConfig*(std::size_t rank)> at;
+  std::function<ConfigOrder(const ConfigOrder& members)> rank;  ///< of fewer
+  std::shared_ptr<const HeldRows> held = {};                    ///< to which they point, or null
+};
+
+// The interface of choose_ranked for rows.
+LookupGroup::Order readable(RankedRows rows) {
   LookupGroup::Order asked;
-  asked.left = members.size(), asked.ranked = ranked;
-  asked.record = [at, read = Record()](std::size_t i) mutable -> const Record& { return read = read_record(*at(i)); };
-  asked.device = [at](std::size_t i) -> const device::DeviceInfo& { return at(i)->device(); };
-  const auto failures = std::make_shared<Failures<ConfigAccess, const StoredConfig*>>(std::move(members));
-  asked.any_failure = [at, failures](std::size_t i, const auto& visit) {
+  asked.left = rows.members.size(), asked.ranked = rows.ranked;
+  asked.record = [at = rows.at, read = Record()](std::size_t i) mutable -> const Record& {
+    return read = read_record(*at(i));
+  };
+  asked.device = [at = rows.at](std::size_t i) -> const device::DeviceInfo& { return at(i)->device(); };
+  const auto failures = std::make_shared<Failures<ConfigAccess, const StoredConfig*>>(rows.members);
+  asked.any_failure = [at = rows.at, failures](std::size_t i, const auto& visit) {
     return failures->any(config_text(*at(i)), [&](const StoredConfig* row) { return visit(read_record(*row)); });
+  };
+  asked.without_first = [rows = std::move(rows)](std::size_t first) {
+    ConfigOrder before;
+    for (std::size_t i = 0; i < first; ++i) before.push_back(rows.at(i));
+    ConfigOrder members = without_first<ConfigAccess>(rows.members, before, first);
+    const auto order = std::make_shared<const ConfigOrder>(rows.rank(members));
+    return readable(
+        {std::move(members), order->size(), [order](std::size_t i) { return (*order)[i]; }, rows.rank, rows.held});
   };
   return asked;
 }
@@ -495,21 +513,17 @@ std::vector<Record> failures_elsewhere(const StoreView& view, const Bindings& co
 
 LookupGroup::Order StoreView::State::checked(const Group& group, const LookupRules& rules,
                                              const Criterion& criterion) const {
-  struct Ranks {
-    HeldRows left;
-    ConfigOrder order;
-  };
-  const auto ranks = std::make_shared<Ranks>();
+  const auto left = std::make_shared<HeldRows>(members_of(group, false));
   std::map<std::string, std::size_t> left_out;
-  ranks->left = members_of(group, false);
-  leave_allowed(ranks->left.rows, rules, left_out);
-  const auto [first, count] = best_config(ranks->left.rows, criterion);
+  leave_allowed(left->rows, rules, left_out);
+  const auto [first, count] = best_config(left->rows, criterion);
+  const auto rank = [criterion](const ConfigOrder& members) { return rank_configs(members, criterion); };
   // Mostly the first one is asked for only.
-  const auto at = [ranks, first = first, criterion](std::size_t i) {
-    if (i > 0 && ranks->order.empty()) ranks->order = rank_configs(ranks->left.rows, criterion);
-    return i == 0 ? first : ranks->order[i];
+  const auto at = [=, first = first, all = std::make_shared<ConfigOrder>()](std::size_t i) {
+    if (i > 0 && all->empty()) *all = rank(left->rows);
+    return i == 0 ? first : (*all)[i];
   };
-  LookupGroup::Order order = readable(count, at, ranks->left.rows);
+  LookupGroup::Order order = readable({left->rows, count, at, rank, left});
   order.left_out = std::move(left_out);
   return order;
 }
@@ -520,16 +534,17 @@ LookupGroup::Order StoreView::State::checked_late(const Group& group, const Look
     if (rules.obstacle) record.config = config_bindings(*row);
     return !rules.obstacle || rules.obstacle(record).empty();
   };
+  // Rejected rows may have decided the finals of the others.
+  const auto rank = [=, by = options.statistic](const ConfigOrder& members) {
+    ConfigOrder allowed;
+    std::copy_if(members.begin(), members.end(), std::back_inserter(allowed), may_answer);
+    return rank_configs(allowed, by);
+  };
+  const ConfigOrder members = members_of(group, true).rows;
   std::shared_ptr<const ConfigOrder> ranks(std::shared_ptr<void>(), &order(group));
   const bool first_may = ranks->empty() || may_answer(ranks->front());
-  if (!first_may) {
-    // Rejected rows may have decided the finals of the others.
-    ConfigOrder allowed;
-    std::copy_if(ranks->begin(), ranks->end(), std::back_inserter(allowed), may_answer);
-    ranks = std::make_shared<const ConfigOrder>(rank_configs(allowed, options.statistic));
-  }
-  LookupGroup::Order asked = readable(
-      ranks->size(), [ranks](std::size_t i) { return (*ranks)[i]; }, members_of(group, true).rows);
+  if (!first_may) ranks = std::make_shared<const ConfigOrder>(rank(members));
+  LookupGroup::Order asked = readable({members, ranks->size(), [ranks](std::size_t i) { return (*ranks)[i]; }, rank});
   if (first_may) asked.may_answer = [=](std::size_t i) { return i == 0 || may_answer((*ranks)[i]); };
   return asked;
 }

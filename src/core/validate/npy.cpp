@@ -25,8 +25,8 @@ constexpr std::string_view magic{"\x93NUMPY", 6};
 constexpr std::uint64_t header_limit = std::uint64_t{1} << 16;
 constexpr std::size_t rank_limit = 64;  // NumPy's own
 
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what, ErrorKind kind = ErrorKind::io) {
-  throw Error(kind, path.string() + ": " + what);
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
+  throw Error(ErrorKind::io, path.string() + ": " + what);
 }
 
 struct Header {
@@ -82,14 +82,11 @@ DType checked_dtype(const std::filesystem::path& path, const Header& header) {
   if (!type || std::string_view("<|=>").find(descr[0]) == std::string_view::npos)
     fail(path,
          fmt::format("dtype '{}' is not supported; known: f2 f4 f8, i1 to i8, u1 to u8, b1, c8 c16 (bf16 and fp8: save "
-                     "array.view('u2') "
-                     "or array.view('u1'))",
-                     base::printable(descr, 60)),
-         ErrorKind::unsupported);
-  if (descr[0] == '>')
-    fail(path, "big-endian data are not supported; save array.newbyteorder('<')", ErrorKind::unsupported);
+                     "array.view('u2') or array.view('u1'))",
+                     base::printable(descr, 60)));
+  if (descr[0] == '>') fail(path, "big-endian data are not supported; save array.newbyteorder('<')");
   if (header.fortran_order && header.shape.size() > 1)
-    fail(path, "Fortran order is not supported; save numpy.ascontiguousarray(array)", ErrorKind::unsupported);
+    fail(path, "Fortran order is not supported; save numpy.ascontiguousarray(array)");
   return *type;
 }
 
@@ -105,8 +102,7 @@ std::string read_header_text(const std::filesystem::path& path, std::ifstream& f
   const std::uint64_t got = read_exactly(file, reinterpret_cast<char*>(start), 10);
   if (got < 10 || std::memcmp(start, magic.data(), magic.size()) != 0) fail(path, "not a .npy file");
   const int version = start[6];
-  if (version < 1 || version > 3)
-    fail(path, fmt::format(".npy version {}.{}; known: 1 to 3", version, start[7]), ErrorKind::unsupported);
+  if (version < 1 || version > 3) fail(path, fmt::format(".npy version {}.{}; known: 1 to 3", version, start[7]));
   std::uint64_t length = start[8] | std::uint64_t(start[9]) << 8;
   offset = 10;
   if (version > 1) {

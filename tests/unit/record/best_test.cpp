@@ -275,11 +275,36 @@ TEST_CASE("a record whose key still holds goes before a faster one; without any,
   LookupResult result = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(block(*result.record) == 2);
   CHECK(result.differences.empty());
-  CHECK(any_has(result.reasons, "faster, but skipped: 1 measured before a change (artifact; reference: c -> d)"));
+  CHECK(any_has(result.reasons, "faster, but skipped: 1 of another state (artifact; reference: c -> d)"));
   result = look_up({records[0]}, problem(64, 64), example_device(), measure::Statistic::median, rules);
   CHECK(block(*result.record) == 1);
   CHECK(result.differences.size() == 2);
   CHECK(any_has(result.reasons, "what differs: artifact; reference: c -> d"));
+}
+
+TEST_CASE("results of another state decide neither finals nor speeds among those of today's") {
+  // The other state's finals were held last. Its best puts today's times on a scale on which the second one is faster.
+  std::vector<Record> records{example_record(1, 1.00), example_record(2, 1.02)};
+  for (const std::int64_t number : {1, 2, 3, 4}) {
+    Record other = example_record(number, number < 3 ? 0.8 : 0.5 + 0.1 * static_cast<double>(number));
+    other.unix_time_ms += 100 * number;
+    other.key += "-other";
+    if (number > 2) {
+      other.finals = "f";
+      other.samples_ms.assign(12, other.time_ms.median);
+    }
+    records.push_back(other);
+  }
+  for (Record& record : records) record = with_problem(record, 64, 64);
+  LookupRules rules;
+  rules.differences = [](const Record& r) {
+    return r.key.find("other") != r.key.npos ? std::vector<std::string>{"artifact: a -> b"}
+                                             : std::vector<std::string>{};
+  };
+  const LookupResult found = look_up(records, problem(64, 64), example_device(), measure::Statistic::median, rules);
+  const std::vector<Record> own(records.begin(), records.begin() + 2);
+  CHECK(found.record->key == look_up(own, problem(64, 64), example_device()).record->key);
+  CHECK(found.passed_over == 4);
 }
 
 TEST_CASE("records of sanitized kernels never answer") {

@@ -136,6 +136,29 @@ TEST_CASE("The winner ranks before earlier measurements, and after later ones th
   CHECK(order(later) == std::vector<std::int64_t>{6, 2, 5, 1, 7});
 }
 
+TEST_CASE("What a search found faster than each finalist was unknown to the finals, and stays before their winner") {
+  const std::vector<Record> records{example_record(1, 1.26), example_record(2, 1.18), finalist(1, 1.9),
+                                    finalist(2, 1.8),        example_record(5, 1.06), example_record(6, 1.2)};
+  CHECK(order(records) == std::vector<std::int64_t>{5, 2, 6, 1});
+  // On a faster day it was slower than one of them.
+  std::vector<Record> two_days = records;
+  two_days.push_back(example_record(2, 1.0));
+  two_days.back().unix_time_ms = two_days[4].unix_time_ms - 1;
+  CHECK(order(two_days).front() == 2);
+  // It lost earlier finals.
+  std::vector<Record> lost = records;
+  lost.push_back(finalist(5, 1.2, "e", 5));
+  lost.push_back(finalist(7, 1.1, "e", 5));
+  CHECK(order(lost).front() != 5);
+}
+
+TEST_CASE("Without the winner, which may not answer, the finals do not put a slow one first") {
+  // The default always takes part.
+  const std::vector<Record> records{example_record(1, 2.0), finalist(1, 2.0), example_record(2, 1.5),
+                                    example_record(3, 2.2)};
+  CHECK(order(records) == std::vector<std::int64_t>{2, 1, 3});
+}
+
 TEST_CASE("Finals of another key keep their order behind the best") {
   // The first two met when the source was another one; outside of finals the second was faster.
   std::vector<Record> records{example_record(1, 1.01), example_record(2, 1.0), finalist(1, 1.0), finalist(2, 1.02)};

@@ -68,6 +68,29 @@ TEST_CASE("The geometric mean forgives one bad case, the worst case does not") {
   CHECK(chosen(ObjectiveSpec::Across::worst, {}) == -1);
 }
 
+TEST_CASE("Times of finals and of the search are compared on one scale, where the device was slower in the finals") {
+  // The second case: A = 1 takes 1.23 times as long as A = 4, which the finals measured half as fast as the search.
+  Record finalist = ok(4, 1.5), other = ok(3, 1.8);
+  for (Record* one : {&finalist, &other}) {
+    one->samples_ms.assign(12, one->time_ms.median);
+    one->finals = "f";
+    one->unix_time_ms = 10;
+  }
+  const std::vector<TuneResult> cases{case_of({ok(1, 1), ok(3, 1.4), ok(4, 1.1)}),
+                                      case_of({ok(1, 1.23), ok(3, 1.2), ok(4, 1), finalist, other})};
+  CHECK(chosen(ObjectiveSpec::Across::geomean, cases) == 4);
+}
+
+TEST_CASE("Ratios of negative values say nothing: the message names the goal and a value") {
+  Spec spec;
+  spec.objective.across = ObjectiveSpec::Across::geomean;
+  spec.objective.goals = {{{"A - 3", {"s.toml", 9, 12}}, false}};
+  CHECK_THROWS_WITH_AS(choose_across(Objective(spec), ObjectiveSpec::Across::geomean, known({case_of({ok(1, 1)})})),
+                       "s.toml:9:12: A - 3 is -2 for A=1; across compares ratios, which need values of at least 0: "
+                       "name an expression that is never negative",
+                       Error);
+}
+
 TEST_CASE("What is among the best of one case is wanted from the others, unless it failed there") {
   Record failed = ok(2, 1), lost = ok(3, 9);
   failed.outcome = Outcome::wrong_result;
