@@ -3,7 +3,10 @@
 #include "backends/gpu/driver_api.hpp"
 
 #include <fmt/core.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <initializer_list>
 #include <map>
@@ -439,12 +442,19 @@ bool reaches_all_memory() {
          reaches != 0;
 }
 
+/// Whether this process may read it: not so memory that was given back to CUDA, whose addresses it keeps.
+bool is_readable(const void* address) {
+  char byte = 0;
+  const iovec local{&byte, 1}, remote{const_cast<void*>(address), 1};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 || errno != EFAULT;
+}
+
 std::optional<std::size_t> accessible_bytes(const void* address) {
   const auto at = reinterpret_cast<CUdeviceptr>(address);
   unsigned type = 0;
   const CUresult status = driver().cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at);
   if (status == CUDA_ERROR_INVALID_VALUE) {  // the status for an address that is not CUDA's
-    if (address && reaches_all_memory()) return std::nullopt;
+    if (address && reaches_all_memory() && is_readable(address)) return std::nullopt;
     return 0;
   }
   CUdeviceptr base = 0;

@@ -96,6 +96,11 @@ TEST_CASE("a call passes buffers, which the kernel reads through tensor maps") {
     }
     const auto* off = static_cast<const int*>(inputs[0]->address()) + 1;
     CHECK_THROWS_AS(mapped(nullptr, off, static_cast<int*>(y->address())), Error);
+    if (info.backend != "cuda") return;  // HIP does not tell such memory from the host's where the device reaches both
+    const auto* freed = static_cast<const int*>(inputs[0]->address());
+    inputs.erase(inputs.begin());
+    CHECK_THROWS_WITH_AS(mapped(nullptr, freed, static_cast<int*>(y->address())),
+                         doctest::Contains("'x', was given a pointer to memory that the device cannot reach"), Error);
   });
 }
 
