@@ -1,9 +1,16 @@
-// A library in the place of NVML, for the calls that fix clocks. Its device's state is in its own variables.
+// A library in the place of NVML: the calls that fix clocks, and the processes of a device and of its MIG part. The
+// device's state is in its own variables.
 namespace {
+
+struct Process {
+  unsigned id;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+};
 
 unsigned locked_mhz = 0;  // 0: not locked
 int refusal = 0;          // what the calls that change clocks answer
-bool has_default = true;
+bool has_default = true, part = false;
 
 }  // namespace
 
@@ -13,6 +20,15 @@ int nvmlInit_v2() { return 0; }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** handle) {
   *handle = &locked_mhz;
   return address[0] == '0' ? 0 : 6;
+}
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** handle) {
+  *handle = &part;
+  return uuid[0] == 'M' && uuid[4] == 'a' ? 0 : 6;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, Process* processes) {
+  *count = handle == &part ? 1 : 2;
+  for (unsigned i = 0; i < *count; ++i) processes[i] = {4711 + i, 0, 0, 0};
+  return 0;
 }
 int nvmlDeviceGetDefaultApplicationsClock(void*, int clock, unsigned* mhz) {
   *mhz = 1500;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "system/dynamic_library.hpp"
@@ -44,8 +45,9 @@ Driver load_driver() {
   return driver;
 }
 
-std::string uuid_text(const CUuuid& uuid) {
-  std::string text = "GPU-";  // in the format of nvidia-smi
+/// In the format of nvidia-smi and NVML. name: a part of a device has its profile there: "... MIG 3g.40gb".
+std::string uuid_text(const CUuuid& uuid, const std::string& name) {
+  std::string text = name.find(" MIG ") != name.npos ? "MIG-" : "GPU-";
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
@@ -96,6 +98,17 @@ void initialise(const Driver& driver) {
               fmt::format("the NVIDIA driver does not start: {}{}", describe(driver, status), advice));
 }
 
+std::string mps_share() {
+  const char* const share = std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  const char* const pipes = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const double percent = share ? std::strtod(share, nullptr) : 0;
+  std::error_code failed;
+  if (!(percent > 0 && percent < 100) ||
+      !std::filesystem::exists(std::filesystem::path(pipes ? pipes : "/tmp/nvidia-mps") / "control", failed))
+    return {};
+  return fmt::format(" (MPS {:g} %)", percent);
+}
+
 device::DeviceInfo query_device(const Driver& driver, int index) {
   CUdevice device = 0;
   device::DeviceInfo info;
@@ -121,11 +134,12 @@ device::DeviceInfo query_device(const Driver& driver, int index) {
   std::size_t memory = 0;
   check(driver.cuDeviceTotalMem_v2(&memory, device));
   CUuuid uuid{};
-  if (driver.device_get_uuid && driver.device_get_uuid(&uuid, device) == CUDA_SUCCESS) info.uuid = uuid_text(uuid);
+  if (driver.device_get_uuid && driver.device_get_uuid(&uuid, device) == CUDA_SUCCESS)
+    info.uuid = uuid_text(uuid, name);
 
   info.backend = "cuda";
   info.index = index;
-  info.name = name;
+  info.name = name + mps_share();  // the name of a MIG or vGPU device has its profile
   info.vendor = "nvidia";
   info.arch = fmt::format("sm_{}{}", attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
                           attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));

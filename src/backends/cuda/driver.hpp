@@ -54,7 +54,14 @@ std::shared_ptr<backend::Runtime> make_runtime(std::function<device::DeviceInfo(
 
 /// Returns a function that reads the state of the device at a PCI address ("0000:18:00.0"). Empty if libnvidia-ml.so.1
 /// or the device is not available; facts that a device or an older library does not report are unset. Single-threaded.
-std::function<measure::DeviceState()> open_monitor(const std::string& pci_address);
+/// uuid: of a part of a MIG device ("MIG-..."), whose processes count; its other facts are those of the whole. library:
+/// tests name another one.
+std::function<measure::DeviceState()> open_monitor(const std::string& pci_address, const std::string& uuid = "",
+                                                   const std::string& library = "libnvidia-ml.so.1");
+
+/// " (MPS 50 %)" for a client of MPS with a share of the threads, which CUDA_MPS_ACTIVE_THREAD_PERCENTAGE sets; empty
+/// without MPS, or for the whole. Source: NVIDIA, Multi-Process Service.
+std::string mps_share();
 
 /// The clock of the device at a PCI address; for 0 its default application clock. NVML cannot read whether somebody has
 /// fixed the clock already, and restoring ends that, too. library: tests name another one. Throws Error(unavailable) if

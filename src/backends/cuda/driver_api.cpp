@@ -361,7 +361,7 @@ gpu::DriverApi open_driver_api(const Driver& driver, int index) {
   gpu::DriverApi api = calls_of(d, major, cooperative != 0);
   char pci_address[32] = "";
   if (d->cuDeviceGetPCIBusId(pci_address, sizeof pci_address, device) == CUDA_SUCCESS)
-    api.state = open_monitor(pci_address);
+    api.state = open_monitor(pci_address, query_device(driver, index).uuid);
   api.close = [d, device] { d->cuDevicePrimaryCtxRelease_v2(device); };
   return api;
 }

@@ -40,13 +40,13 @@ class Nvml {
     int (*init)() = nullptr;
     library_.get("nvmlInit_v2", init);
     library_.get("nvmlDeviceGetHandleByPciBusId_v2", handle_by_address_);
+    find("nvmlDeviceGetHandleByUUID", handle_by_uuid_);
     find("nvmlDeviceGetTemperature", temperature_);
     find("nvmlDeviceGetPowerUsage", power_);
     find("nvmlDeviceGetTotalEnergyConsumption", energy_);
     find("nvmlDeviceGetMaxClockInfo", max_clock_);
     find("nvmlDeviceGetCurrentClocksThrottleReasons", throttling_);
     find("nvmlDeviceGetTotalEccErrors", errors_);
-    find("nvmlDeviceGetMigMode", mig_);
     find("nvmlDeviceGetComputeRunningProcesses_v3", processes_);
     if (!processes_) find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
     find("nvmlDeviceGetDefaultApplicationsClock", default_clock_);
@@ -62,21 +62,27 @@ class Nvml {
     return handle_by_address_(pci_address.c_str(), &handle) == success ? handle : nullptr;
   }
 
-  measure::DeviceState state(Handle device) const {
+  /// nullptr if it does not exist.
+  Handle part(const std::string& uuid) const {
+    Handle handle = nullptr;
+    return handle_by_uuid_ && handle_by_uuid_(uuid.c_str(), &handle) == success ? handle : nullptr;
+  }
+
+  /// part: the device, or what of it has our processes; nullptr: unknown.
+  measure::DeviceState state(Handle device, Handle part) const {
     measure::DeviceState state;
-    unsigned value = 0, pending = 0;
+    unsigned value = 0;
     unsigned long long wide = 0;
     if (temperature_ && temperature_(device, core_temperature, &value) == success) state.temperature_c = value;
     if (power_ && power_(device, &value) == success) state.power_w = value * 1e-3;
     if (energy_ && energy_(device, &wide) == success) state.energy_j = static_cast<double>(wide) * 1e-3;
     if (max_clock_ && max_clock_(device, sm_clock, &value) == success) state.max_clock_mhz = value;
     if (errors_ && errors_(device, uncorrected, since_boot, &wide) == success) state.uncorrected_errors = wide;
-    if (mig_ && mig_(device, &value, &pending) == success && value == 1) state.partition = "MIG";
     if (throttling_ && throttling_(device, &wide) == success)
       for (const auto& [bit, words] : slowdowns)
         if ((wide & bit) != 0 && (state.throttling.empty() || state.throttling.back() != words))
           state.throttling.emplace_back(words);
-    state.processes = processes(device);
+    if (part) state.processes = processes(part);
     return state;
   }
 
@@ -110,13 +116,13 @@ class Nvml {
 
   system::DynamicLibrary library_;
   int (*handle_by_address_)(const char*, Handle*) = nullptr;
+  int (*handle_by_uuid_)(const char*, Handle*) = nullptr;
   int (*temperature_)(Handle, int, unsigned*) = nullptr;
   int (*power_)(Handle, unsigned*) = nullptr;
   int (*energy_)(Handle, unsigned long long*) = nullptr;
   int (*max_clock_)(Handle, int, unsigned*) = nullptr;
   int (*throttling_)(Handle, unsigned long long*) = nullptr;
   int (*errors_)(Handle, int, int, unsigned long long*) = nullptr;
-  int (*mig_)(Handle, unsigned*, unsigned*) = nullptr;
   int (*processes_)(Handle, unsigned*, Process*) = nullptr;
   int (*default_clock_)(Handle, int, unsigned*) = nullptr;
   int (*lock_clocks_)(Handle, unsigned, unsigned) = nullptr;
@@ -173,12 +179,14 @@ std::unique_ptr<measure::ClockLock> nvml_clocks(const std::string& pci_address, 
   return std::make_unique<NvmlClocks>(pci_address, library);
 }
 
-std::function<measure::DeviceState()> open_monitor(const std::string& pci_address) {
+std::function<measure::DeviceState()> open_monitor(const std::string& pci_address, const std::string& uuid,
+                                                   const std::string& library) {
   try {
-    const auto nvml = std::make_shared<Nvml>("libnvidia-ml.so.1");
+    const auto nvml = std::make_shared<Nvml>(library);
     const Handle device = nvml->device(pci_address);
     if (!device) return {};
-    return [nvml, device] { return nvml->state(device); };
+    const Handle part = uuid.starts_with("MIG-") ? nvml->part(uuid) : device;
+    return [=] { return nvml->state(device, part); };
   } catch (const Error&) {
     return {};  // the driver of a container may not include it
   }

@@ -91,9 +91,6 @@ measure::DeviceState state_of(const fs::path& device, const fs::path& root) {
   }
   state.max_clock_mhz = max_clock_mhz(device / "pp_dpm_sclk");
   state.uncorrected_errors = uncorrected(device / "ras/umc_err_count");
-  // SPX is the whole device.
-  if (const auto partition = word(device / "current_compute_partition"); partition && *partition != "SPX")
-    state.partition = *partition;
   state.processes = processes(root);
   return state;
 }
@@ -200,6 +197,20 @@ std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_ad
   std::error_code error;
   if (address.empty() || !fs::is_directory(device, error)) return {};
   return [device, root] { return state_of(device, root); };
+}
+
+std::string amd_partition(const std::string& pci_address, const fs::path& root) {
+  // Further partitions of a device have other functions than 0 in their addresses, or none in the tree.
+  const std::string address = base::lower_case(pci_address);
+  const fs::path own = root / "sys/bus/pci/devices" / address;
+  std::error_code error;
+  const fs::path device = fs::exists(own / "current_compute_partition", error)
+                              ? own
+                              : root / "sys/bus/pci/devices" / (address.substr(0, address.rfind('.')) + ".0");
+  const std::string compute = word(device / "current_compute_partition").value_or("SPX");
+  const std::string memory = word(device / "current_memory_partition").value_or("");
+  if (compute == "SPX" && (memory.empty() || memory == "NPS1")) return {};
+  return compute + (memory.empty() ? "" : ", " + memory);
 }
 
 std::unique_ptr<measure::ClockLock> amd_clocks(const std::string& pci_address, const fs::path& root) {

@@ -1,4 +1,5 @@
-// An AMD GPU by the amdgpu driver's files: temperature, power, memory errors, partition, processes, and its clock.
+// An AMD GPU by the amdgpu driver's files: temperature, power, memory errors, processes, how it is divided, and its
+// clock.
 #pragma once
 
 #include <filesystem>
@@ -26,6 +27,10 @@ std::vector<ClockLevel> clock_levels(const std::filesystem::path& file);
 /// partitions) and of hwmon.
 std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_address,
                                                        const std::filesystem::path& root = "/");
+
+/// How the device at a PCI address is divided: "CPX, NPS4". Empty: it is whole (SPX, NPS1), or the driver does not say.
+/// Source: the Linux kernel's documentation of amdgpu, current_compute_partition and current_memory_partition.
+std::string amd_partition(const std::string& pci_address, const std::filesystem::path& root = "/");
 
 /// For the device at a PCI address ("0000:c1:00.0"). The clock for 0 is that of the driver's level profile_standard;
 /// any other must be one of the device's levels (pp_dpm_sclk). root: the directory that holds sys/. Throws

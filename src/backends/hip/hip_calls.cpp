@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/gpu/amd_sysfs.hpp"
 #include "core/device/device_info.hpp"
 #include "system/dynamic_library.hpp"
 
@@ -191,6 +192,11 @@ device::DeviceInfo query_device(const HipCalls& calls, int index) {
   info.backend = "hip";
   info.index = index;
   info.name = name;
+  // A part is a device by itself: what was measured on one says little about the whole, or about another.
+  char pci_address[32] = "";
+  if (calls.hipDeviceGetPCIBusId(pci_address, sizeof pci_address, index) == hipSuccess)
+    if (const std::string partition = gpu::amd_partition(pci_address); !partition.empty())
+      info.name += " (" + partition + ")";
   info.warp_size = attribute(calls, index, hipDeviceAttributeWarpSize);
   info.compute_units = attribute(calls, index, hipDeviceAttributeMultiprocessorCount);
   info.shared_per_block = attribute(calls, index, hipDeviceAttributeMaxSharedMemoryPerBlock);

@@ -33,7 +33,6 @@ struct DeviceState {
   std::optional<std::uint64_t> uncorrected_errors;  ///< of its memory, since some moment in the past
   std::vector<std::string> throttling;              ///< reasons why it is slowed down now: "it is too hot"
   std::vector<int> processes;                       ///< ids of processes that compute on it, in an unknown namespace
-  std::string partition;                            ///< how it is partitioned: "MIG"
   /// For a virtual machine: share of processor time that other machines took since the last state.
   std::optional<double> stolen_share;
   /// For kernels on the CPU, since the last state: share of their threads' time that they waited for CPUs.

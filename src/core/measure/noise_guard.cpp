@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "base/text.hpp"
 
 namespace xtune::measure {
 namespace {
-
-constexpr std::string_view partitioned = "the device is partitioned (";
 
 bool holds(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -27,8 +24,6 @@ std::vector<std::string> disturbances(const DeviceState& state) {
   for (const std::string& reason : state.throttling) found.push_back("the device is slowed down: " + reason);
   return found;
 }
-
-bool may_pass(const std::string& reason) { return !reason.starts_with(partitioned); }
 
 bool changed_process(const std::string& reason) {
   return reason.starts_with("the kernel ") || reason.starts_with("a kernel ");
@@ -62,8 +57,6 @@ std::vector<std::string> NoiseGuard::taints(const DeviceState& after, double clo
     base::add_once(reasons, fmt::format("the CPUs were busy: the kernel waited for more than {:.0f} % of its time",
                                         max_lost * 100));
   if (after.said_busy) base::add_once(reasons, "the CPUs were busy: XTUNE_BUSY says so");
-  if (!after.partition.empty())
-    base::add_once(reasons, std::string(partitioned) + after.partition + "): its other parts share power and clocks");
   if (errors_ && after.uncorrected_errors && *after.uncorrected_errors > *errors_)
     base::add_once(reasons, fmt::format("{} uncorrected memory errors", *after.uncorrected_errors - *errors_));
   if (after.uncorrected_errors) errors_ = after.uncorrected_errors;

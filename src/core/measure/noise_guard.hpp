@@ -16,8 +16,6 @@ namespace xtune::measure {
 /// assumed to be this one, since in a container the monitor may use another id for it.
 std::vector<std::string> disturbances(const DeviceState& state);
 
-/// Whether a later measurement may be without this reason, which taints() gave: not that of a partitioned device.
-bool may_pass(const std::string& reason);
 /// Whether the reason is that a kernel changed its process ("the kernel left 4 descriptors open"), which also disturbs
 /// the configurations that are measured in the same process.
 bool changed_process(const std::string& reason);

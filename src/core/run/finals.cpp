@@ -213,7 +213,7 @@ bool FinalsPhase::start() {
   for (const store::Record* record : finalists) keys.push_back(record->key);
   if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
   results_.result().finalists = finalists.size();
-  // If a disturbance is permanent (a part of a partitioned device) or lasts, repeating the finals would not help.
+  // If a disturbance lasts, repeating the finals would not help.
   const bool clean =
       std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
   const store::Tainted tainted = clean && !run_.stored.busy() ? store::Tainted::never : store::Tainted::too;

@@ -239,18 +239,17 @@ bool StoredResults::measure_again(const Known& known) {
   const Facts facts = facts_of(known);
   if (!facts.tainted || run_.options.peers || !is_timed(facts.outcome)) return false;
   const std::optional<store::Record> record = whole(known);
-  if (!record || std::none_of(record->tainted.begin(), record->tainted.end(), measure::may_pass)) return false;
+  if (!record || record->tainted.empty()) return false;
   tainted_ += busy_;
   return !busy_;
 }
 
 void StoredResults::note_taints(const std::vector<std::string>& taints) {
   if (run_.target.backend.name == "replay") return;
-  const auto passing = std::find_if(taints.begin(), taints.end(), measure::may_pass);
-  if (passing == taints.end()) return;
+  if (taints.empty()) return;
   busy_ = true;
   if (std::exchange(warned_, true)) return;
-  run_.observer.on_warning("a measurement was disturbed (" + passing->substr(0, passing->find(": ")) +
+  run_.observer.on_warning("a measurement was disturbed (" + taints.front().substr(0, taints.front().find(": ")) +
                            "); such results are marked as tainted, and a later run measures them again");
 }
 

@@ -146,19 +146,7 @@ TEST_CASE("A CPU kernel that waited for CPUs is tainted above a twentieth of its
   CHECK(guard.taints(state, 0) == std::vector<std::string>{"the CPUs were busy: XTUNE_BUSY says so"});
 }
 
-TEST_CASE("Only a partition stays; all else may have passed the next time") {
-  NoiseGuard guard(0);
-  DeviceState state = hot();
-  state.partition = "MIG";
-  state.lost_share = state.stolen_share = 1;
-  Script script{{state}};
-  script.settle(guard);
-  const std::vector<std::string> reasons = guard.taints(state, 100);
-  CHECK(reasons.size() == 5);
-  for (const std::string& reason : reasons) CHECK(may_pass(reason) == (reason.find("MIG") == std::string::npos));
-}
-
-TEST_CASE("New memory errors taint one series, a partition every one") {
+TEST_CASE("New memory errors taint one series") {
   NoiseGuard guard(1);
   Script script{{quiet()}};
   script.settle(guard);
@@ -168,9 +156,6 @@ TEST_CASE("New memory errors taint one series, a partition every one") {
   script.states = {worse};
   script.settle(guard);
   CHECK(guard.taints(worse, 2000).empty());
-  worse.partition = "MIG";
-  CHECK(guard.taints(worse, 2000).size() == 1);
-  CHECK(guard.taints(worse, 2000).size() == 1);
 }
 
 TEST_CASE("A process list without this process is not a disturbance by itself") {

@@ -332,16 +332,6 @@ TEST_CASE("A run that finds the machine busy stops measuring again") {
   CHECK(t.observer.warnings.size() == 2);
 }
 
-TEST_CASE("What a device always has does not make a run measure again") {
-  Conditions t;
-  t.taint = "the device is partitioned (MIG): its other parts share power and clocks";
-  t.next();
-  CHECK(t.observer.warnings.empty());
-  CHECK(t.next().from_store == 4);
-  CHECK(t.measured == 0);
-  CHECK(t.observer.warnings.empty());
-}
-
 TEST_CASE("A configuration that is disturbed, and later dropped from a quiet race, is not measured a third time") {
   Conditions t;
   t.rest = "[search]\nstrategy = \"exhaustive\"\n";

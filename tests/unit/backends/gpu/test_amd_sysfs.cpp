@@ -18,14 +18,13 @@ const std::string amd_device = "sys/bus/pci/devices/0000:c1:00.0/";
 
 }  // namespace
 
-TEST_CASE("amdgpu's files contain temperature, power, errors, partition and processes") {
+TEST_CASE("amdgpu's files contain temperature, power, errors and processes") {
   const FileTree tree;
   tree.write(amd_device + "hwmon/hwmon3/temp1_input", "41000\n");
   tree.write(amd_device + "hwmon/hwmon3/temp2_input", "52000\n");
   tree.write(amd_device + "hwmon/hwmon3/power1_average", "305000000\n");
   tree.write(amd_device + "pp_dpm_sclk", "0: 500Mhz\n1: 800Mhz *\n2: 1700Mhz\n");
   tree.write(amd_device + "ras/umc_err_count", "ue: 2\nce: 17\n");
-  tree.write(amd_device + "current_compute_partition", "CPX\n");
   tree.write("sys/class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
   tree.write("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "51000\n");
   tree.write("sys/class/kfd/kfd/proc/4711/pasid", "3\n");
@@ -37,15 +36,28 @@ TEST_CASE("amdgpu's files contain temperature, power, errors, partition and proc
   CHECK(state.power_w == doctest::Approx(305));
   CHECK(state.max_clock_mhz == 1700);
   CHECK(state.uncorrected_errors == 2);
-  CHECK(state.partition == "CPX");
   CHECK(state.processes == std::vector<int>{12, 4711});
   CHECK(state.throttling.empty());
 
-  tree.write(amd_device + "current_compute_partition", "SPX\n");
   tree.write("sys/class/kfd/kfd/topology/nodes/2/gpu_id", "51001\n");
   state = monitor();
-  CHECK(state.partition.empty());
   CHECK(state.processes.empty());  // their GPU is unknown
+}
+
+TEST_CASE("a part of an AMD device is named by its compute and memory mode; a whole one is not") {
+  const FileTree tree;
+  const auto partition = [&](const std::string& address) { return gpu::amd_partition(address, tree.folder.path()); };
+  CHECK(partition("0000:c1:00.0").empty());  // before MI300 there are no such files
+  CHECK(partition("").empty());
+  tree.write(amd_device + "current_compute_partition", "SPX\n");
+  CHECK(partition("0000:c1:00.0").empty());
+  tree.write(amd_device + "current_memory_partition", "NPS1\n");
+  CHECK(partition("0000:C1:00.0").empty());
+  tree.write(amd_device + "current_compute_partition", "CPX\n");
+  CHECK(partition("0000:c1:00.0") == "CPX, NPS1");
+  tree.write(amd_device + "current_memory_partition", "NPS4\n");
+  CHECK(partition("0000:c1:00.0") == "CPX, NPS4");
+  CHECK(partition("0000:c1:00.3") == "CPX, NPS4");  // of the fourth partition
 }
 
 TEST_CASE("values that are not in the files stay unset; no device, no monitor") {
@@ -60,6 +72,5 @@ TEST_CASE("values that are not in the files stay unset; no device, no monitor") 
   CHECK_FALSE(state.power_w);
   CHECK_FALSE(state.max_clock_mhz);
   CHECK_FALSE(state.uncorrected_errors);
-  CHECK(state.partition.empty());
   CHECK(state.processes.empty());
 }

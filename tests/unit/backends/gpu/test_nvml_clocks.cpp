@@ -1,7 +1,11 @@
 // The clock of an NVIDIA GPU through a library in the place of NVML: a real device's clock is never changed.
 #include <doctest/doctest.h>
 
+#include <fstream>
+
 #include "backends/backend.hpp"
+#include "fakes/environment_variable.hpp"
+#include "system/files.hpp"
 
 #if XTUNE_HAS_CUDA
 
@@ -45,6 +49,28 @@ TEST_CASE("the default application clock, or a given one, until it is unlocked")
   clocks->unlock();
   CHECK(nvml.locked_mhz() == 0);
   CHECK(clocks->undo_command() == "nvidia-smi --id=0000:18:00.0 --reset-gpu-clocks");
+}
+
+TEST_CASE("of a MIG device only the processes of the own part count") {
+  const auto processes = [](const std::string& uuid) {
+    return cuda::open_monitor("0000:18:00.0", uuid, XTUNE_FAKE_NVML)().processes;
+  };
+  CHECK(processes("GPU-a1") == std::vector<int>{4711, 4712});
+  CHECK(processes("MIG-a1") == std::vector<int>{4711});
+  CHECK(processes("MIG-b1").empty());  // unknown to NVML
+}
+
+TEST_CASE("a client of MPS with a share of the threads is another device") {
+  const system::TemporaryDirectory folder;
+  const Variable pipes("CUDA_MPS_PIPE_DIRECTORY", folder.path().string());
+  const Variable share("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50");
+  CHECK(cuda::mps_share().empty());  // no daemon
+  std::ofstream(folder.path() / "control") << "";
+  CHECK(cuda::mps_share() == " (MPS 50 %)");
+  for (const char* whole : {"100", "", "0", "many", "-3", "400"}) {
+    const Variable all("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", whole);
+    CHECK(cuda::mps_share().empty());
+  }
 }
 
 TEST_CASE("what NVML refuses is an error that states what to do") {
