@@ -51,7 +51,8 @@ struct SourceFile {
 
 struct FoundKernel {
   KernelFunction function;
-  std::string place;  ///< "gemm.cu:12"
+  std::string place;       ///< "gemm.cu:12"
+  std::string overloaded;  ///< that it is; empty: it is not
 };
 
 class Sources {
@@ -68,8 +69,9 @@ class Sources {
       add(file.text);
       for (KernelFunction& kernel : kernel_functions(file.text.tokens)) {
         const std::string place = fmt::format("{}:{}", file.name, file.first_line - 1 + kernel.line);
+        const std::string overloaded = overload_complaint(file.text, kernel);
         kernel.only = kernel.only && !is_conditional(file.text, kernel);
-        kernels_.push_back({std::move(kernel), place});
+        kernels_.push_back({std::move(kernel), place, overloaded.empty() ? "" : file.name + ": " + overloaded});
       }
     }
     std::vector<std::string> options;
@@ -256,6 +258,7 @@ class SignatureCheck {
           spec_, at,
           fmt::format("the source has no kernel '{}'{}; it has {}", base::printable(name, 80),
                       base::did_you_mean(name, sources.kernel_names()), fmt::join(sources.kernel_names(), ", ")));
+    if (found && !found->overloaded.empty()) throw spec::spec_error(spec_, at, found->overloaded);
     if (!found || !sources.is_plain(found->function)) {
       written_.insert(arguments.begin(), arguments.end());
       return;

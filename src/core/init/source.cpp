@@ -1,8 +1,10 @@
 // The lexer builds on the cursor that the scanner of includes uses. The walk over the tokens knows scopes and
 // templates, and nothing else of C++.
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/init/expressions.hpp"
@@ -193,9 +195,14 @@ class KernelReader {
       if (!(each.size() == 1 && each.front().is("void"))) kernel.arguments.push_back(argument_of(each));
     const auto known =
         std::ranges::find_if(found_, [&](const KernelFunction& other) { return other.qualified == kernel.qualified; });
-    if (known != found_.end())
+    const auto is_same = [](const FunctionArgument& a, const FunctionArgument& b) {
+      return std::tie(a.type, a.pointers, a.is_const) == std::tie(b.type, b.pointers, b.is_const);
+    };
+    if (known != found_.end()) {
       known->only = false;
-    else if (counts)
+      if (!templated_ && known->templates.empty() && !std::ranges::equal(known->arguments, kernel.arguments, is_same))
+        known->overload = kernel.line;
+    } else if (counts)
       found_.push_back(std::move(kernel));
     templated_ = instantiated_ = false;
     return end >= tokens_.size() ? tokens_.size() : end + 1;
@@ -338,6 +345,18 @@ std::string cxx_name(DType type) {
 }
 
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens) { return KernelReader(tokens).run(); }
+
+std::string overload_complaint(const TokenizedSource& source, const KernelFunction& kernel) {
+  const auto is_conditional = [&](std::size_t line) {
+    std::ptrdiff_t depth = 0;
+    for (const Directive& each : source.directives)
+      if (each.line < line) depth += each.name.starts_with("if") - (each.name == "endif");
+    return depth > 0;
+  };
+  if (kernel.overload == 0 || is_conditional(kernel.line) || is_conditional(kernel.overload)) return {};
+  return fmt::format("{} on line {} has an overload on line {}, and an entry cannot choose between them: rename one",
+                     kernel.name, kernel.line, kernel.overload);
+}
 
 TypeNames::TypeNames(const TokenizedSource& source) {
   const Tokens& tokens = source.tokens;

@@ -53,6 +53,7 @@ struct KernelFunction {
   Tokens body;                        ///< between its braces
   std::size_t first_line = 0;         ///< of __global__
   bool only = true;                   ///< no other definition has its name
+  std::size_t overload = 0;           ///< the line of another one with other arguments; 0: none. No templates
 };
 
 /// "const float* x"
@@ -62,6 +63,9 @@ std::string text_of(const FunctionArgument& argument);
 /// Definitions, in their order; of several of one name (overloads, branches of #if) the first. Declarations, explicit
 /// specialisations and instantiations are omitted.
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens);
+
+/// That the kernel is overloaded, outside of #if: no entry can name it, whatever the compiler; empty: it is not.
+std::string overload_complaint(const TokenizedSource& source, const KernelFunction& kernel);
 
 /// float4 is four f32.
 struct ElementType {

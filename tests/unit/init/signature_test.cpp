@@ -175,7 +175,6 @@ TEST_CASE("what macros, conditions, templates and unknown types decide is not ju
                                 "__global__ void axpb(const float* x, float* y\n#ifdef MORE\n, int n\n#endif\n)" + body,
                                 "#ifdef A\n__global__ void axpb(const float* x)" + body +
                                     "#else\n__global__ void axpb(const float* x, float* y)" + body + "#endif\n",
-                                "__global__ void axpb(int n) {}\n__global__ void axpb(const float* x, float* y)" + body,
                                 "__global__ void axpb(UNKNOWN_ARGS)" + body,
                                 "#define REAL double\n__global__ void axpb(const REAL_T* x, float* y)" + body,
                                 "#ifdef A\ntypedef double real;\n#else\ntypedef float real;\n#endif\n__global__ void "
@@ -207,4 +206,13 @@ TEST_CASE("data and large tables that a source names are not read as C++") {
               "axpb takes 4 arguments"));
     CHECK(complaint(std::string("#include \"") + name + "\"\n__global__ void other() {}\n", all).empty());
   }
+}
+
+TEST_CASE("an entry with overloads is refused") {
+  const std::string other = "__global__ void axpb(const double* x, double* y, int n, double a) { y[0] = a * x[n]; }\n";
+  CHECK(has(complaint(kernel + other, all),
+            "k.toml:1:50: k.cu: axpb on line 1 has an overload on line 2, and an entry cannot choose between them: "
+            "rename one"));
+  CHECK(complaint("#if A\n" + kernel + "#endif\n#if B\n" + other + "#endif\n", all) == "");
+  CHECK(complaint(kernel + "template <int N> " + other, all) == "");
 }
