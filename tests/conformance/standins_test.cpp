@@ -80,8 +80,13 @@ struct View {
   __host__ std::vector<T> copy() const;
 };
 static constexpr auto largest = std::numeric_limits<float>::max();
+// They come with the headers above.
+template <class T, std::enable_if_t<std::is_integral<T>::value, int> = 0>
+__device__ bool is_number(T) {
+  return std::is_same<std::remove_const_t<const T>, T>::value;
+}
 extern "C" __global__ void k(int* out) {
-  View<int>(out).data[threadIdx.x] = sizeof(Options) == 64 && sizeof(Failure) == 40 && largest > 3e38f;
+  View<int>(out).data[threadIdx.x] = sizeof(Options) == 64 && sizeof(Failure) == 40 && largest > 3e38f && is_number(1);
 })"));
 }
 
@@ -190,12 +195,17 @@ extern "C" __global__ void k(int* out) {
 CONFORMANCE_TEST("averages of integers, and sums of half precision by the same name") {
   check_all_one(results_of(t, R"(
 #include <cuda_fp16.h>
+struct Scaled {
+  __half value;
+  __device__ operator __half() const { return value; }
+};
 extern "C" __global__ void k(int* out) {
   const int thread = threadIdx.x;
   bool right = __hadd(2 * thread, 0) == thread && __hadd(-3, 0) == -2 && __hadd(2147483647, 2147483645) == 2147483646;
   right = right && __rhadd(2 * thread, 1) == thread + 1 && __rhadd(-3, 0) == -1;
   right = right && __uhadd(4294967295u, 4294967293u) == 4294967294u && __urhadd(4294967295u, 2u * thread) == 2147483648u + thread;
   right = right && __half2float(__hadd(__float2half(1.5f), __float2half(thread))) == thread + 1.5f;
+  right = right && __half2float(__hadd(__float2half(1.5f), Scaled{__float2half(thread)})) == thread + 1.5f;
   out[thread] = right;
 })"));
 }
