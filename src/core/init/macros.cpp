@@ -192,7 +192,9 @@ class NameReader {
       const bool in_if =
           before_is("(") && i > 1 && next_is(")") && (tokens[i - 2].is("if") || tokens[i - 2].is("constexpr"));
       const bool logic = before_is("!") || before_is("&&") || before_is("||") || next_is("&&") || next_is("||");
-      const bool choice = conditions || in_if || logic || next_is("?");
+      const bool compared = i + 2 < tokens.size() && RE2::FullMatch(tokens[i + 1].text, "[=!]=|[<>]=?") &&
+                            integer_of(tokens[i + 2].text).value_or(0) > 1;
+      const bool choice = !compared && (conditions || in_if || logic || next_is("?"));
       if (!choice) valued_.insert(token.text);
       if (!known && listed_.insert(token.text).second)
         found_.macros.push_back({token.text, OpenMacro::Kind::undefined, "", line > 0 ? line : token.line, false});

@@ -89,6 +89,9 @@ TEST_CASE("a name that is only asked for truth is a switch") {
   CHECK(macros("#if PRIVATE\n#endif\n").at(0).is_condition);
   CHECK(macros("if constexpr (SHUFFLE) { }").at(0).is_condition);
   CHECK(macros("int x = FAST ? 1 : 2;").at(0).is_condition);
+  // A number that it is compared with is a value of several.
+  CHECK_FALSE(macros("#if BYTES == 1\n#elif BYTES == 2\n#endif\n").at(0).is_condition);
+  CHECK_FALSE(macros("return d == 2 && POINTS == 5;").at(0).is_condition);
   CHECK_FALSE(macros("#if UNROLL > 1\n#endif\nint x = UNROLL;").at(0).is_condition);
 }
 
