@@ -320,8 +320,9 @@ std::map<std::string, Alias> aliases_in(const Tokens& tokens, const Words& point
 /// Notes the use of a pointer at i, and returns its index.
 Tokens note_use(const Tokens& tokens, std::size_t i, PointerUse& use) {
   const std::size_t before = i > 0 && tokens[i - 1].is("(") ? i - 2 : i - 1;  // *(x + i)
-  const bool dereferenced = before > 0 && before < i && tokens[before].is("*") && !tokens[before - 1].is_word() &&
-                            !tokens[before - 1].is(")") && !tokens[before - 1].is("]");
+  // No pointer is a factor.
+  const bool dereferenced = before > 0 && before < i && tokens[before].is("*") &&
+                            (!tokens[before - 1].is_word() || tokens[before - 1].is("return"));
   if (!is_at(tokens, i + 1, "[") && !dereferenced) {  // it is passed to a function, which may do anything with it
     use.passed = use.read = use.written = true;
     return expression_at(tokens, i);
@@ -362,24 +363,26 @@ void note_pointers(const Tokens& tokens, const Words& pointers, BodyUse& body) {
   }
 }
 
-/// The factors of blockIdx.x at i: (blockIdx.x * BLOCK + threadIdx.x) * PER_THREAD has two.
-std::vector<Tokens> tile_at(const Tokens& tokens, std::size_t i) {
+/// The factors of blockIdx.x at i: (blockIdx.x * BLOCK + threadIdx.x) * PER_THREAD has two. What multiplies a sum of
+/// block and no thread, as (batch * heads + blockIdx.x) * DIM, is the distance of rows.
+std::vector<Tokens> tile_at(const Tokens& tokens, std::size_t i, const IndexBounds& indices) {
   const auto factor = [&](std::size_t at) {
     return part(tokens, at, is_at(tokens, at, "(") ? closing(tokens, at) + 1 : at + 1);
   };
+  const auto is_thread = [](const std::string& word) { return word.starts_with("threadIdx"); };
   std::vector<Tokens> tile;
-  std::size_t before = i - 2;
-  if (is_at(tokens, i - 1, "*") && is_at(tokens, before, ")"))
-    while (before > 0 && !(tokens[before].is("(") && closing(tokens, before) == i - 2)) --before;
-  if (is_at(tokens, i - 1, "*")) tile.push_back(factor(before));
+  if (is_at(tokens, i - 1, "*")) tile.push_back(factor(is_at(tokens, i - 2, ")") ? opening(tokens, i - 2) : i - 2));
   for (std::size_t at = i + 1; is_at(tokens, at, "*"); at += 1 + tile.back().size()) tile.push_back(factor(at + 1));
   int depth = 0;
   for (std::size_t at = i + 1; at < tokens.size() && !RE2::FullMatch(tokens[at].text, "[;,{]"); ++at) {
     depth += (tokens[at].is("(") || tokens[at].is("[")) - (tokens[at].is(")") || tokens[at].is("]"));
     if (depth >= 0) continue;
-    if (tokens[at].is("]")) break;
+    const Tokens sum = part(tokens, opening(tokens, at) + 1, at);
+    if (tokens[at].is("]") || (tile.empty() && operands(sum, "[-+]").size() > 1 &&
+                               std::ranges::none_of(indices.words_behind(sum), is_thread)))
+      break;
     depth = 0;
-    if (is_at(tokens, at + 1, "*") && at + 2 < tokens.size() && tokens[at + 2].is_word())
+    if (is_at(tokens, at + 1, "*") && at + 2 < tokens.size() && tokens[at + 2].kind != Token::Kind::mark)
       tile.push_back(factor(at + 2));
   }
   return tile;
@@ -422,14 +425,23 @@ void note_axis(const Tokens& tokens, const IndexBounds& indices, const std::stri
     }
     if (!tokens[i].is(block)) continue;
     use.block = true;
-    if (use.tile.empty()) use.tile = tile_at(tokens, i);
+    if (use.tile.empty()) use.tile = tile_at(tokens, i, indices);
   }
   use.limits = indices.limits_of(block);
   use.is_limited = indices.is_limited(block);
 }
 
-/// Notes which extents of the array that is declared at i threads index by their own coordinates.
-void note_shared(const Tokens& tokens, std::size_t i, const IndexBounds& indices, BodyUse& use) {
+/// Whether only some threads may do something: threadIdx.x < extent
+bool is_compared(const Tokens& tokens, const Token& thread, const Tokens& extent) {
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i)
+    if (tokens[i].is(thread.text) && RE2::FullMatch(tokens[i + 1].text, "[<>]=?") &&
+        text_of(side_of(tokens, i + 1, 1)) == text_of(extent))
+      return true;
+  return false;
+}
+
+/// Notes which extents of the array that is declared at i all threads index by their own coordinates.
+void note_shared(const Tokens& tokens, std::size_t i, BodyUse& use) {
   const bool is_extern = i > 0 && tokens[i - 1].is("extern");
   Tokens type;
   for (++i; i + 1 < tokens.size() && !tokens[i + 1].is("[") && !tokens[i].is(";"); ++i)
@@ -450,12 +462,14 @@ void note_shared(const Tokens& tokens, std::size_t i, const IndexBounds& indices
     for (const Tokens& extent : extents) {
       std::string axis;
       if (!is_at(tokens, open, "[")) break;
-      const Tokens index = indices.resolved(part(tokens, open + 1, closing(tokens, open)));
+      const Tokens index = use.indices->resolved(part(tokens, open + 1, closing(tokens, open)));
       is_own = RE2::FullMatch(text_of(index), "threadIdx\\.([xyz])", &axis);
-      if (is_own && !extent.empty()) use.axes[axis_names.find(axis)].arrays.push_back(extent);
+      if (is_own && !extent.empty() && !is_compared(tokens, index.front(), extent))
+        use.axes[axis_names.find(axis)].arrays.push_back(extent);
       open = closing(tokens, open) + 1;
     }
     use.shared_per_thread = use.shared_per_thread && (!is_extern || is_own);
+    use.shared_passed = use.shared_passed || !is_at(tokens, i + 1, "[");
   }
 }
 
@@ -474,19 +488,18 @@ Tokens with_coordinates(Tokens tokens, const SpecExpressions& values) {
 
 BodyUse body_use(const Tokens& body, const SpecExpressions& values, const std::set<std::string>& fixed,
                  const std::set<std::string>& pointers) {
-  const Tokens tokens = simplified(body), coordinates = with_coordinates(tokens, values);
-  const IndexBounds bounds(coordinates, values, fixed);
+  const Tokens tokens = with_coordinates(simplified(body), values);
   BodyUse use;
   use.indices.emplace(tokens, values, fixed);
   for (const std::string& pointer : pointers) use.pointers[pointer];
   note_pointers(tokens, pointers, use);
   for (std::size_t axis = 0; axis < 3; ++axis)
-    note_axis(coordinates, bounds, std::string(1, "xyz"[axis]), use.axes[axis]);
+    note_axis(tokens, *use.indices, std::string(1, axis_names[axis]), use.axes[axis]);
   for (std::size_t i = 1; i + 2 < tokens.size(); ++i)
     if (tokens[i].is("+=") && tokens[i + 1].is_word() && (tokens[i + 2].is(")") || tokens[i + 2].is(";")))
       use.strides.insert(tokens[i + 1].text);
   for (std::size_t i = 0; i < tokens.size(); ++i)
-    if (tokens[i].is("__shared__")) note_shared(coordinates, i, bounds, use);
+    if (tokens[i].is("__shared__")) note_shared(tokens, i, use);
   return use;
 }
 

@@ -187,13 +187,14 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
   work.taken.insert(name);
   const bool number = flag || parameter.type == "auto" || work.types.element_type(parameter.type);
   if (flag || value || !number || given(work.request.parameters, name) || divides_work(*work.kernel, parameter.name)) {
-    const bool is_default = at_launch ? is_always_launched(work, &Launch::templates) : launched.empty();
+    const bool is_shown = at_launch || launched.empty();
     add_parameter(work, {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
                          at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
                          : value   ? fmt::format("{} by default", *value)
                          : flag    ? ""
                                    : "fill in: values to try",
-                         false, value && !flag && is_default ? std::to_string(*value) : ""});
+                         false, value && !flag && is_shown ? std::to_string(*value) : "",
+                         !at_launch || is_always_launched(work, &Launch::templates)});
     if (DraftParameter* own = base::find_named(work.model.parameters, name)) own->compile_time = false;
   } else if (!base::find_named(work.model.sizes, name)) {
     const std::string* const size = given(work.request.sizes, name);
@@ -862,6 +863,9 @@ Draft draft_spec(const DraftRequest& request) {
   const std::vector<KernelFunction> kernels = kernel_functions(whole.tokens);
   const HostCode host(whole, kernels);
   std::vector<ChosenKernel> chosen = chosen_kernels(kernels, host, request);
+  for (const ChosenKernel& each : chosen)
+    if (const std::string complaint = overload_complaint(whole, *each.kernel); !complaint.empty())
+      throw Error(ErrorKind::invalid_argument, request.source_path + ": " + complaint);
   // Names that only host code uses cannot be parameters.
   build::UnitRoots roots;
   for (const ChosenKernel& each : chosen) roots.entries.insert(each.kernel->name);

@@ -61,6 +61,7 @@ struct DraftParameter {
   std::string comment;
   bool commented_out = false;  ///< it is offered, and has no effect yet
   std::string launched{};      ///< the value that the source itself uses; empty: unknown
+  bool is_only = true;         ///< it uses no other one
 };
 
 struct DraftSize {
@@ -127,7 +128,8 @@ struct Draft {
 };
 
 /// Throws Error(invalid_argument), at its line in the source: there is no kernel of that name or no kernel at all,
-/// there are several and none is named (the message lists them), or an argument has a type that a spec cannot name.
+/// there are several and none is named (the message lists them), it is overloaded, or an argument has a type that a
+/// spec cannot name.
 Draft draft_spec(const DraftRequest& request);
 
 /// The same for a source in a file, with its headers. folder: of the spec, absolute. tell: receives what the project

@@ -122,24 +122,52 @@ bool steps_on(const Work& work) {
       for (const auto& [sign, term] : terms)
         if (use.written && terms.size() > 1 && operands(term, "[*]").size() > 1 &&
             std::ranges::none_of(work.use.indices->words_behind(term), [&](const std::string& word) {
-              return word.find("Idx.") != std::string::npos || given(work.sizes, word);
+              return word.find("Idx.") != std::string::npos || word == "gridDim" || given(work.sizes, word);
             }))
           return true;
     }
   return false;
 }
 
-/// The parameter that is the extent of a shared array with an element for each thread, where the launch has as many.
+/// Whether a name of host code remains in it that has a value there, which cannot be read.
+bool is_unread(const Work& work, const std::string& text) {
+  const Tokens words = spec_tokens(text);
+  return std::ranges::any_of(words, [&](const Token& each) {
+    return work.host_definitions.contains(each.text) && !is_known(work, each.text, true);
+  });
+}
+
+/// The parameter that is the extent of a shared array with an element for each thread; empty: none.
 std::string array_extent(const Work& work, std::size_t i) {
-  if (!work.launch || i >= work.launch->block.size()) return "?";
-  const auto text = common_text(work, work.use.axes[i].arrays), threads = host_text(work, work.launch->block[i]);
-  const DraftParameter* const own = text ? base::find_named(work.model.parameters, *text) : nullptr;
-  return own && threads && (own->launched == *threads || own->name == *threads) ? own->name : "?";
+  if (work.launch) {
+    const auto text = i < work.launch->block.size() ? host_text(work, work.launch->block[i]) : std::nullopt;
+    if (!text || is_unread(work, *text)) return "";
+  }
+  for (const Tokens& extent : work.use.axes[i].arrays)
+    if (const auto text = work.expressions.text_of(extent); text && is_parameter(work, *text)) return *text;
+  return "";
+}
+
+/// The number of elements of the shared arrays that have one for each thread; 0: it is not known.
+std::int64_t array_limit(const Work& work, std::size_t i) {
+  return integer_of(common_text(work, work.use.axes[i].arrays).value_or("0")).value_or(0);
+}
+
+/// Whether the kernel may have fewer threads than its shared arrays have elements: nothing else in it has that number,
+/// which would be as many as there are warps if it were small.
+bool may_be_smaller(const Work& work, std::size_t i) {
+  constexpr std::int64_t max_warps = 32;
+  const Tokens& body = work.kernel->body;
+  for (const Tokens& extent : work.use.axes[i].arrays)
+    for (std::size_t at = 1; at + 1 < body.size(); ++at)
+      if (extent.size() > 1 || (body[at].is(extent[0].text) && !(body[at - 1].is("[") && body[at + 1].is("]"))))
+        return false;
+  return !work.use.shared_passed && array_limit(work, i) > max_warps;
 }
 
 /// The threads along an axis: the stride of loops over threads, else what multiplies blockIdx before threadIdx is
-/// added, unless that is a tile of several elements for each thread; a parameter where the kernel asks for blockDim;
-/// else "?".
+/// added, unless that is a tile of several elements for each thread; a parameter that is the extent of a shared array
+/// with an element for each; a new one where the kernel asks for blockDim; else "?".
 std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   const AxisUse& axis = work.use.axes[i];
   auto threads = axis.strides.empty() ? std::nullopt : common_text(work, axis.strides);
@@ -149,9 +177,10 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   const Tokens words = threads ? spec_tokens(*threads) : Tokens();
   if (threads && std::ranges::none_of(words, is_size) &&
       std::ranges::count_if(words, is_word) <= (axis.strides.empty() ? 1 : 3))
-    return integer_of(*threads) && axis.strides.empty() && steps_on(work) ? "?" : *threads;
+    return axis.strides.empty() && steps_on(work) ? "?" : *threads;
+  if (std::string own = array_extent(work, i); !own.empty()) return own;
   if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
-  if (!axis.arrays.empty()) return array_extent(work, i);
+  if (!axis.arrays.empty() && !may_be_smaller(work, i)) return "?";
   std::string name = axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS";
   if (work.taken.contains(name) && !work.model.steps.empty()) name += fmt::format("_{}", work.model.steps.size() + 1);
   // The user's parameter of this name is the one that is proposed here.
@@ -166,14 +195,6 @@ std::string known_extent(const Work& work, std::size_t i) {
   if (!work.launch || i >= work.launch->block.size()) return "";
   const auto text = host_text(work, work.launch->block[i]);
   return text && is_parameter(work, *text) ? *text : "";
-}
-
-/// Whether a name of host code remains in it that has a value there, which cannot be read.
-bool is_unread(const Work& work, const std::string& text) {
-  const Tokens words = spec_tokens(text);
-  return std::ranges::any_of(words, [&](const Token& each) {
-    return work.host_definitions.contains(each.text) && !is_known(work, each.text, true);
-  });
 }
 
 /// The extents of the launch's block. A parameter that stands for what is written there stays.
@@ -214,7 +235,8 @@ void take_block(Work& work, DraftStep& step) {
       work.block_values[own->name] = word.empty() ? value : work.block_values.try_emplace(word, value).first->second;
       if (number && (own->values == "\"?\"" || !own->compile_time) && !given(work.request.parameters, own->name)) {
         own->values = values_text(plausible_values(number, false));
-        if (is_always_launched(work, &Launch::block)) own->launched = std::to_string(*number);
+        own->launched = std::to_string(*number);
+        own->is_only = is_always_launched(work, &Launch::block);
         own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
       }
       block.push_back(own->name);
@@ -237,10 +259,11 @@ std::string grid_extent(Work& work, std::size_t i) {
   const AxisUse& axis = work.use.axes[i];
   Texts factors;
   for (const Tokens& factor : axis.tile) {
-    const bool is_row = begins_row(work, factor);
     const auto text = work.expressions.text_of(factor);
+    const bool is_row = begins_row(work, factor);
     if (!text || (is_row && !axis.limits.empty() && !axis.is_limited)) return "?";
-    if (!is_row) factors.push_back(*text);
+    if (is_row) break;  // and the others are distances, too
+    factors.push_back(*text);
   }
   if (axis.limits.empty() && factors.empty()) {
     if (work.request.passed) return "?";
@@ -275,15 +298,17 @@ bool agree(const Work& work, const std::string& written, const std::string& prov
 /// false: one has none.
 bool keep_launched(Work& work, const AxisUse& axis, const std::string& grid) {
   if (mentions(work.kernel->body, "gridDim")) return true;
-  for (const Tokens& factor : axis.tile)
+  for (const Tokens& factor : axis.tile) {
+    if (begins_row(work, factor)) break;
     for (const Token& word : spec_tokens(work.expressions.text_of(factor).value_or("")))
       if (DraftParameter* const own = base::find_named(work.model.parameters, word.text);
-          own && !own->commented_out && !begins_row(work, factor) && !mentions(spec_tokens(grid), own->name) &&
+          own && !own->commented_out && !mentions(spec_tokens(grid), own->name) &&
           !given(work.request.parameters, own->name)) {
         if (own->launched.empty()) return false;
         own->values = "[" + own->launched + "]";
         own->comment = fmt::format("guess: the grid on line {} is written for it", work.launch->line);
       }
+  }
   return true;
 }
 
@@ -524,6 +549,9 @@ void add_block(Work& work, DraftStep& step) {
     step.block_comment = open             ? "fill in: threads along x, y, z"
                          : bounds.empty() ? "guess: from the index"
                                           : "guess: from the launch bounds";
+  for (std::size_t i = 0; i < axes && !given; ++i)
+    if (const std::int64_t limit = array_limit(work, i); limit > 0 && limit < 1024 && is_parameter(work, step.block[i]))
+      work.model.constraints.push_back(fmt::format("{} <= {}", step.block[i], limit));
   const std::string threads = product(step.block);
   if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !computed(spec_tokens(threads)))
     work.model.constraints.push_back((threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");

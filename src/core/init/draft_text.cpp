@@ -109,7 +109,7 @@ class DraftWriter {
       open = open || (!parameter.commented_out && parameter.values == "\"?\"");
       constexpr const char* first_value = R"((?:\[|min =)\s*("[^"]*"|[^,\]}"\s]+))";
       if (parameter.commented_out || !RE2::PartialMatch(parameter.values, first_value, &value)) continue;
-      is_launched = is_launched && !parameter.launched.empty();
+      is_launched = is_launched && !parameter.launched.empty() && parameter.is_only;
       if (!parameter.launched.empty()) value = parameter.launched;
       values.push_back(parameter.name + " = " + value);
     }

@@ -77,7 +77,7 @@ struct AxisUse {
   std::vector<Tokens> threads, strides;          ///< F in blockIdx.x * F + threadIdx.x; strides of loops over threads
   std::vector<Tokens> tile;                      ///< factors of blockIdx: what a block covers; empty: one
   std::vector<std::vector<std::string>> limits;  ///< the extents that limit an index made of blockIdx
-  std::vector<Tokens> arrays;                    ///< extents of shared arrays that threadIdx is the index of
+  std::vector<Tokens> arrays;                    ///< extents of shared arrays with an element for each threadIdx
 };
 
 struct BodyUse {
@@ -87,6 +87,7 @@ struct BodyUse {
   std::set<std::string> strides;  ///< single words by which loops go on: j += ROWS
   std::string shared_type;        ///< of extern __shared__; empty: there is none
   bool shared_per_thread = true;  ///< all indices of extern __shared__ are threadIdx.x
+  bool shared_passed = false;     ///< some shared array is passed to a function
 };
 
 /// values: the spec's names of integer arguments and macros. fixed: those that do not change between configurations.

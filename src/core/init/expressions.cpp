@@ -59,6 +59,12 @@ Tokens expression_at(const Tokens& tokens, std::size_t i) {
   return part(tokens, i, end);
 }
 
+std::size_t opening(const Tokens& tokens, std::size_t i) {
+  std::size_t open = i;
+  while (open > 0 && closing(tokens, open) != i) --open;
+  return open;
+}
+
 Tokens unwrapped(Tokens tokens) {
   while (tokens.size() > 1 && tokens.front().is("(") && closing(tokens, 0) + 1 == tokens.size())
     tokens = part(tokens, 1, tokens.size() - 1);

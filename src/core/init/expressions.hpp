@@ -20,6 +20,8 @@ bool mentions(const Tokens& tokens, std::string_view word);
 Tokens simplified(const Tokens& body, bool members = true, bool reals = false);
 /// From i to the end of the expression: ; or , or what closes a bracket that was opened before.
 Tokens expression_at(const Tokens& tokens, std::size_t i);
+/// Where the bracket opens that closes at i.
+std::size_t opening(const Tokens& tokens, std::size_t i);
 /// Without brackets around all of it.
 Tokens unwrapped(Tokens tokens);
 /// The operands between operators that the form matches, outside of brackets, each with the operator before it.

@@ -459,8 +459,7 @@ std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* b
     if (!is_launch && open == 0) continue;
     std::size_t name = is_launch ? name_before(tokens_, i - 1, templates) : i;
     const bool is_known = std::ranges::any_of(launches_, [&](const Launch& each) { return each.at == name; });
-    if (tokens_[name].is(")"))  // (c ? k1 : k2)<<<1, 64>>>(x)
-      while (name > from && !(tokens_[name].is("(") && closing(tokens_, name) == i - 1)) --name;
+    if (tokens_[name].is(")")) name = opening(tokens_, name);  // (c ? k1 : k2)<<<1, 64>>>(x)
     const Tokens call = part(tokens_, name, is_launch ? statement_end(tokens_, name) : closing(tokens_, open) + 1);
     if (!is_known && !(is_copy && RE2::PartialMatch(text_of(call), "ToHost|DtoH|FromSymbol"))) found[name] = call;
     if (!is_launch && !is_known) i = std::max(i, std::min(name + call.size(), to) - 1);

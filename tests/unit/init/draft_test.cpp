@@ -1208,3 +1208,83 @@ TEST_CASE("a buffer that is passed twice is said to be, and a shape that a param
       "  f<2><<<m / 2, 32>>>(x, y, m, n);\n}\n");
   CHECK(argument(rows, "x").find("shape = [\"n\"]") != std::string::npos);
 }
+
+TEST_CASE("a shared array with an element for each thread gives the block, or its limit") {
+  const auto with = [](const std::string& before, const std::string& extent, const std::string& use = "") {
+    return drafted(before + "__global__ void f(const float* x, float* y, int n) {\n  __shared__ float s[" + extent +
+                   "];\n  const int t = threadIdx.x;\n  float sum = 0;\n"
+                   "  for (int i = t; i < n; i += blockDim.x) sum += x[i];\n  " +
+                   (use.empty() ? "s[t] = sum;" : use) +
+                   "\n  for (int half = blockDim.x / 2; half > 0; half /= 2) {\n    __syncthreads();\n"
+                   "    if (t < half) s[t] += s[t + half];\n  }\n  if (t == 0) *y = s[0];\n}\n");
+  };
+  for (const char* before : {"#ifndef B\n#define B 256\n#endif\n", "", "template <int B> "})
+    CHECK(has(with(before, "B"), "block = [\"B\"]"));
+  // Nothing else in the kernel has the number: fewer threads use a part of the array.
+  for (const Drafted& draft : {with("", "1024"), with("", "512"), with("constexpr int B = 512;\n", "B")}) {
+    CHECK(has(draft, "THREADS = { values = [64, 128, 256], compile_time = false }"));
+    CHECK(has(draft, "block = [\"THREADS\"]"));
+  }
+  CHECK(has(with("", "512"), "constraints = [\"THREADS <= 512\"]"));
+  CHECK_FALSE(has(with("", "1024"), "constraints"));
+  // All threads of a larger block need no element.
+  CHECK(has(with("#ifndef B\n#define B 64\n#endif\n", "B", "if (t < B) s[t] = sum;"), "block = [\"THREADS\"]"));
+  // It is written for this number, or has an element for each warp, or a function gets it.
+  CHECK(has(with("", "512", "s[t] = sum; for (int i = 0; i < 512; ++i) sum += s[i];"), "block = [\"?\"]"));
+  CHECK(has(with("", "32"), "block = [\"?\"]"));
+  CHECK(has(with("", "512", "s[t] = sum; reduce(s);"), "block = [\"?\"]"));
+}
+
+TEST_CASE("what multiplies a sum with the block is the distance of rows, unless a thread is in the sum") {
+  const auto launch = [](const std::string& body) {
+    const std::string text = drafted(
+                                 "#define DIM 64\n#ifndef WIDTH\n#define WIDTH 64\n#endif\n"
+                                 "__global__ void f(float* y, int heads, int n) {\n  " +
+                                 body + "\n}\n")
+                                 .draft.text;
+    std::string found;
+    RE2::PartialMatch(text, "grid = (\\[.*)  #", &found);
+    return found;
+  };
+  CHECK(launch("const int head = blockIdx.x, batch = blockIdx.y, column = threadIdx.x;\n"
+               "  for (int i = 0; i < DIM; ++i) y[((batch * heads + head) * WIDTH + i) * DIM + column] = 1;") ==
+        "[\"GRID_X\", \"GRID_Y\"]");
+  CHECK(launch("const int i = (blockIdx.x * WIDTH + threadIdx.x) * 4;\n  if (i < n) y[i] = 1;") ==
+        "[\"ceildiv(n, WIDTH * 4)\"]");
+  CHECK(launch("const int t = threadIdx.x % 8, i = (blockIdx.x * WIDTH + t) * 4;\n  if (i < n) y[i] = 1;") ==
+        "[\"ceildiv(n, WIDTH * 4)\"]");
+}
+
+TEST_CASE("a distance at which a thread goes on is less than what a block covers, also by a parameter") {
+  CHECK(has(drafted("__global__ void f(float* y, int heads) {\n  const int lane = threadIdx.x;\n"
+                    "  const long long row = (blockIdx.y * heads + blockIdx.x) * DIM + lane;\n"
+                    "  for (int i = 0; i < DIM / 32; ++i) y[row + 32 * i] = 1;\n}\n"),
+            "block = [\"?\"]"));
+}
+
+TEST_CASE("of launches with different blocks the first one is right, and none is the default") {
+  const Drafted draft = drafted(
+      "__global__ void f(float* x, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) x[i] = 1;\n}\nvoid go(float* x, int n) {\n  f<<<(n + 255) / 256, 256>>>(x, n);\n"
+      "  f<<<(n + 63) / 64, 64>>>(x, n);\n}\n");
+  CHECK(has(draft, "reference = { config = { THREADS = 256 } }"));
+  CHECK_FALSE(has(draft, "[dispatch]"));
+}
+
+TEST_CASE("an overloaded kernel is refused, with both lines") {
+  const std::string of_floats = "__global__ void f(float* x, int n) { x[n] = 1; }\n",
+                    of_doubles = "__global__ void f(double* x, int n) { x[n] = 1; }\n";
+  CHECK(refused(of_floats + of_doubles) ==
+        "k.cu: f on line 1 has an overload on line 2, and an entry cannot choose between them: rename one");
+  CHECK(refused("__global__ void g(int* y) { y[0] = 1; }\n" + of_floats + of_doubles, {"g"}).empty());
+  CHECK(refused("#ifdef A\n" + of_floats + "#endif\n#ifndef A\n" + of_doubles + "#endif\n").empty());
+  CHECK(refused("template <class T> " + of_floats + of_doubles).empty());
+}
+
+TEST_CASE("one element behind a pointer is one, also as the only statement of a condition") {
+  const Drafted draft = drafted(
+      "__global__ void f(const float* x, float* sum, int n) {\n  if (n > 3) return;\n"
+      "  if (threadIdx.x == 0) *sum = x[0];\n}\n");
+  CHECK(argument(draft, "sum").find("shape = [\"1\"]") != std::string::npos);
+  CHECK(argument(draft, "sum").find("role = \"out\"") != std::string::npos);
+}
