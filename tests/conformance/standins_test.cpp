@@ -81,9 +81,9 @@ struct View {
 };
 static constexpr auto largest = std::numeric_limits<float>::max();
 // They come with the headers above.
-template <class T, std::enable_if_t<std::is_integral<T>::value, int> = 0>
+template <class T, typename std::enable_if<std::is_integral<T>::value, int>::type = 0>
 __device__ bool is_number(T) {
-  return std::is_same<std::remove_const_t<const T>, T>::value;
+  return std::is_same<T, int>::value;
 }
 extern "C" __global__ void k(int* out) {
   View<int>(out).data[threadIdx.x] = sizeof(Options) == 64 && sizeof(Failure) == 40 && largest > 3e38f && is_number(1);
