@@ -89,8 +89,8 @@ std::vector<std::string> IndexBounds::factors_of(const Tokens& tokens) const {
   for (const auto& [mark, factor] : operands(unwrapped(tokens), "[*]")) {
     const auto text = values_.text_of(factor);
     if (!text || text->starts_with(' ')) return {};
-    for (const Token& token : spec_tokens(*text))
-      if (token.is_word() && !is_function(token.text) && !fixed_.contains(token.text)) return {};
+    for (const std::string& name : names_in(*text))
+      if (!fixed_.contains(name)) return {};
     factors.push_back(*text);
   }
   return factors;
@@ -112,8 +112,7 @@ IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, st
     for (const int step : {-1, 1}) {
       if (!is_upper_limit(tokens, i, step)) continue;
       // n - 1 is a limit below n.
-      std::vector<std::pair<std::string, Tokens>> terms;
-      add_terms(side_of(tokens, i, step), "+", terms);
+      Operands terms = terms_of(side_of(tokens, i, step));
       const bool closed = step > 0 ? tokens[i].is("<=") || tokens[i].is(">") : tokens[i].is(">=") || tokens[i].is("<");
       std::int64_t slack = closed ? -1 : 0;
       if (const auto number = integer_of(text_of(terms.back().second)); number && terms.size() == 2) {
@@ -184,8 +183,7 @@ std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& s
     return before ? *before : known->second.front().second;
   }
   if (whole.size() == 1) return of_word(whole.front().text, at, steps);
-  std::vector<std::pair<std::string, Tokens>> terms;
-  add_terms(whole, "+", terms);
+  const Operands terms = terms_of(whole);
   std::int64_t offset = 0;
   Tokens rest;
   std::vector<Tokens> counted;
@@ -431,16 +429,7 @@ void note_axis(const Tokens& tokens, const IndexBounds& indices, const std::stri
   use.is_limited = indices.is_limited(block);
 }
 
-/// Whether only some threads may do something: threadIdx.x < extent
-bool is_compared(const Tokens& tokens, const Token& thread, const Tokens& extent) {
-  for (std::size_t i = 0; i + 2 < tokens.size(); ++i)
-    if (tokens[i].is(thread.text) && RE2::FullMatch(tokens[i + 1].text, "[<>]=?") &&
-        text_of(side_of(tokens, i + 1, 1)) == text_of(extent))
-      return true;
-  return false;
-}
-
-/// Notes which extents of the array that is declared at i all threads index by their own coordinates.
+/// Notes which extents of the array that is declared at i threads index by their own coordinates.
 void note_shared(const Tokens& tokens, std::size_t i, BodyUse& use) {
   const bool is_extern = i > 0 && tokens[i - 1].is("extern");
   Tokens type;
@@ -464,8 +453,7 @@ void note_shared(const Tokens& tokens, std::size_t i, BodyUse& use) {
       if (!is_at(tokens, open, "[")) break;
       const Tokens index = use.indices->resolved(part(tokens, open + 1, closing(tokens, open)));
       is_own = RE2::FullMatch(text_of(index), "threadIdx\\.([xyz])", &axis);
-      if (is_own && !extent.empty() && !is_compared(tokens, index.front(), extent))
-        use.axes[axis_names.find(axis)].arrays.push_back(extent);
+      if (is_own && !extent.empty()) use.axes[axis_names.find(axis)].arrays.push_back(extent);
       open = closing(tokens, open) + 1;
     }
     use.shared_per_thread = use.shared_per_thread && (!is_extern || is_own);

@@ -81,9 +81,9 @@ void use_size(Work& work, const std::string& name, const std::string& comment) {
 
 void use_sizes_in(Work& work, const Texts& extents) {
   for (const std::string& extent : extents)
-    for (const Token& token : spec_tokens(extent))
-      if (std::ranges::any_of(work.sizes, [&](const auto& each) { return token.is(each.second); }))
-        use_size(work, token.text, "guess: any value");
+    for (const std::string& name : names_in(extent))
+      if (std::ranges::any_of(work.sizes, [&](const auto& each) { return name == each.second; }))
+        use_size(work, name, "guess: any value");
 }
 
 namespace {
@@ -293,9 +293,8 @@ void add_sizes(Work& work) {
       work.request.sizes.emplace_back(*name, passed->value);
     // An expression of other sizes limits an index, too.
     if (has_parameter(work, *name)) continue;
-    for (const Token& token : spec_tokens(*name))
-      if (token.is_word() && !is_function(token.text) && fixed.insert(token.text).second && !token.is(*name))
-        words.emplace_back(token.text, token.text);
+    for (const std::string& word : names_in(*name))
+      if (fixed.insert(word).second && word != *name) words.emplace_back(word, word);
   }
   work.sizes.insert(work.sizes.end(), words.begin(), words.end());
   // Template arguments of the problem limit indices as arguments do.
@@ -685,8 +684,8 @@ void give_values(DraftModel& model) {
 
 void use_given(Work& work, const Texts& expressions) {
   for (const std::string& expression : expressions)
-    for (const Token& token : spec_tokens(expression))
-      if (given(work.request.sizes, token.text)) use_size(work, token.text, "");
+    for (const std::string& name : names_in(expression))
+      if (given(work.request.sizes, name)) use_size(work, name, "");
 }
 
 /// Names the functions whose launches are not steps.

@@ -115,37 +115,18 @@ std::optional<std::string> common_text(const Work& work, const std::vector<Token
 
 /// Whether threads write several elements at a constant distance: y[i + k * 64].
 bool steps_on(const Work& work) {
+  const auto is_distance = [&](const auto& term) {
+    return operands(term.second, "[*]").size() > 1 &&
+           std::ranges::none_of(work.use.indices->words_behind(term.second), [&](const std::string& word) {
+             return is_like(word, "Idx\\.|^gridDim$") || given(work.sizes, word);
+           });
+  };
   for (const auto& [name, use] : work.use.pointers)
-    for (const auto& [at, index] : use.indices) {
-      std::vector<std::pair<std::string, Tokens>> terms;
-      add_terms(index, "+", terms);
-      for (const auto& [sign, term] : terms)
-        if (use.written && terms.size() > 1 && operands(term, "[*]").size() > 1 &&
-            std::ranges::none_of(work.use.indices->words_behind(term), [&](const std::string& word) {
-              return word.find("Idx.") != std::string::npos || word == "gridDim" || given(work.sizes, word);
-            }))
-          return true;
-    }
+    for (const auto& [at, index] : use.indices)
+      if (const Operands terms = terms_of(index);
+          use.written && terms.size() > 1 && std::ranges::any_of(terms, is_distance))
+        return true;
   return false;
-}
-
-/// Whether a name of host code remains in it that has a value there, which cannot be read.
-bool is_unread(const Work& work, const std::string& text) {
-  const Tokens words = spec_tokens(text);
-  return std::ranges::any_of(words, [&](const Token& each) {
-    return work.host_definitions.contains(each.text) && !is_known(work, each.text, true);
-  });
-}
-
-/// The parameter that is the extent of a shared array with an element for each thread; empty: none.
-std::string array_extent(const Work& work, std::size_t i) {
-  if (work.launch) {
-    const auto text = i < work.launch->block.size() ? host_text(work, work.launch->block[i]) : std::nullopt;
-    if (!text || is_unread(work, *text)) return "";
-  }
-  for (const Tokens& extent : work.use.axes[i].arrays)
-    if (const auto text = work.expressions.text_of(extent); text && is_parameter(work, *text)) return *text;
-  return "";
 }
 
 /// The number of elements of the shared arrays that have one for each thread; 0: it is not known.
@@ -172,13 +153,12 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   const AxisUse& axis = work.use.axes[i];
   auto threads = axis.strides.empty() ? std::nullopt : common_text(work, axis.strides);
   if (!threads) threads = common_text(work, axis.threads);
-  const auto is_word = [](const Token& token) { return token.is_word(); };
-  const auto is_size = [&](const Token& token) { return given(work.sizes, token.text) != nullptr; };
-  const Tokens words = threads ? spec_tokens(*threads) : Tokens();
-  if (threads && std::ranges::none_of(words, is_size) &&
-      std::ranges::count_if(words, is_word) <= (axis.strides.empty() ? 1 : 3))
+  const auto is_size = [&](const std::string& name) { return given(work.sizes, name) != nullptr; };
+  const Texts names = names_in(threads.value_or(""));
+  if (threads && std::ranges::none_of(names, is_size) && names.size() <= (axis.strides.empty() ? 1 : 3))
     return axis.strides.empty() && steps_on(work) ? "?" : *threads;
-  if (std::string own = array_extent(work, i); !own.empty()) return own;
+  for (const Tokens& extent : axis.arrays)
+    if (const auto text = work.expressions.text_of(extent); text && is_parameter(work, *text)) return *text;
   if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
   if (!axis.arrays.empty() && !may_be_smaller(work, i)) return "?";
   std::string name = axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS";
@@ -190,11 +170,26 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   return name;
 }
 
-/// The parameter that an earlier step has for the same variable of host code; empty: none.
-std::string known_extent(const Work& work, std::size_t i) {
-  if (!work.launch || i >= work.launch->block.size()) return "";
-  const auto text = host_text(work, work.launch->block[i]);
-  return text && is_parameter(work, *text) ? *text : "";
+void add_constraint(Work& work, const std::string& text) {
+  if (std::ranges::find(work.model.constraints, text) == work.model.constraints.end())
+    work.model.constraints.push_back(text);
+}
+
+/// Whether a name of host code remains in it that has a value there, which cannot be read.
+bool is_unread(const Work& work, const std::string& text) {
+  return std::ranges::any_of(names_in(text), [&](const std::string& each) {
+    return work.host_definitions.contains(each) && !is_known(work, each, true);
+  });
+}
+
+/// Whether the kernel has the name, or what host code makes it of: it is written for this number of threads.
+bool is_in_kernel(const Work& work, Tokens word) {
+  for (int steps = 0; steps < 8 && word.size() == 1 && word.front().is_word(); ++steps) {
+    if (mentions(work.kernel->body, word.front().text)) return true;
+    const auto made = work.host_definitions.find(word.front().text);
+    word = made == work.host_definitions.end() ? Tokens() : unwrapped(made->second);
+  }
+  return false;
 }
 
 /// The extents of the launch's block. A parameter that stands for what is written there stays.
@@ -206,22 +201,23 @@ void take_block(Work& work, DraftStep& step) {
   for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->block.size(), 3); ++i) {
     const Tokens extent = unwrapped(work.launch->block[i]);
     const auto& text = texts[i];
-    DraftParameter* own = i < step.block.size() ? base::find_named(work.model.parameters, step.block[i]) : nullptr;
+    // What an earlier step has for the same variable, or the kernel's own.
+    const std::string proposed = i < step.block.size() ? step.block[i] : "";
+    DraftParameter* own = base::find_named(work.model.parameters, text && is_parameter(work, *text) ? *text : proposed);
     const auto number = text ? integer_of(*text) : std::nullopt;
     // A name without a value, or a constant of the file, for a block that the kernel does not limit.
     const std::string word = extent.size() == 1 && extent.front().is_word() ? extent.front().text : "";
-    const bool is_constant = number && work.host_code.constants_at(*work.launch).contains(word) &&
-                             i < step.block.size() && step.block[i] == "?" && !work.names.words.contains(word);
-    // The kernel is written for this number of threads.
-    if (own && own->values == "\"?\"" && number && !word.empty() && mentions(work.kernel->body, word)) own = nullptr;
+    const bool is_constant = number && work.host_code.constants_at(*work.launch).contains(word) && proposed == "?" &&
+                             !work.names.words.contains(word);
+    if (own && own->values == "\"?\"" && number && is_in_kernel(work, extent)) own = nullptr;
     if (!own && work.use.axes[i].arrays.empty() &&
         ((text == word && !is_parameter(work, word) && !is_unread(work, word)) || is_constant)) {
       add_parameter(work, {word, "\"?\"", false, "", false});
       own = base::find_named(work.model.parameters, word);
     }
-    // The source gives the parameter another value than its block has: how they depend is not known.
-    const bool differs = own && number && !own->launched.empty() && own->launched != std::to_string(*number);
-    if (differs) {
+    // The source gives the parameter another value than its block has, or an unknown one: how they depend is not known.
+    if (own && !own->launched.empty() &&
+        (number ? own->launched != std::to_string(*number) : text && is_unread(work, *text))) {
       block.emplace_back("?");
     } else if (own && (number || (extent.size() == 1 && !work.host_code.is_dim3(word)))) {
       if (!word.empty()) {
@@ -234,7 +230,9 @@ void take_block(Work& work, DraftStep& step) {
       const auto value = number.value_or(32 * (static_cast<std::int64_t>(work.block_values.size()) + 1));
       work.block_values[own->name] = word.empty() ? value : work.block_values.try_emplace(word, value).first->second;
       if (number && (own->values == "\"?\"" || !own->compile_time) && !given(work.request.parameters, own->name)) {
-        own->values = values_text(plausible_values(number, false));
+        std::vector<Value> values = plausible_values(number, false);
+        if (*number > 512) values.pop_back();  // no GPU has as many threads
+        own->values = values_text(values);
         own->launched = std::to_string(*number);
         own->is_only = is_always_launched(work, &Launch::block);
         own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
@@ -249,23 +247,25 @@ void take_block(Work& work, DraftStep& step) {
   step.block = std::move(block);
 }
 
-/// Whether a factor of blockIdx has a size in it: blockIdx.x * n begins a row.
-bool begins_row(const Work& work, const Tokens& factor) {
-  return std::ranges::any_of(factor, [&](const Token& token) { return given(work.sizes, token.text); });
+/// What a block covers of the axis. blockIdx.x * n begins a row, and covers one; nullopt: it cannot be read.
+std::optional<Texts> tile_of(const Work& work, const AxisUse& axis) {
+  Texts factors;
+  for (const Tokens& factor : axis.tile) {
+    const bool is_row = std::ranges::any_of(factor, [&](const Token& each) { return given(work.sizes, each.text); });
+    if (is_row && factors.empty()) break;
+    const auto text = work.expressions.text_of(factor);
+    if (is_row || !text) return std::nullopt;
+    factors.push_back(*text);
+  }
+  return factors;
 }
 
 /// Blocks along an axis: the size that limits its index by what a block covers of it; else "?".
 std::string grid_extent(Work& work, std::size_t i) {
   const AxisUse& axis = work.use.axes[i];
-  Texts factors;
-  for (const Tokens& factor : axis.tile) {
-    const auto text = work.expressions.text_of(factor);
-    const bool is_row = begins_row(work, factor);
-    if (!text || (is_row && !axis.limits.empty() && !axis.is_limited)) return "?";
-    if (is_row) break;  // and the others are distances, too
-    factors.push_back(*text);
-  }
-  if (axis.limits.empty() && factors.empty()) {
+  const auto factors = tile_of(work, axis);
+  if (!factors) return "?";
+  if (axis.limits.empty() && factors->empty()) {
     if (work.request.passed) return "?";
     std::string name = std::string("GRID_") + axis_capitals[i];
     if (!given(work.request.sizes, name)) name = unused_name(work, name, "_SIZE", false);
@@ -273,9 +273,9 @@ std::string grid_extent(Work& work, std::size_t i) {
     work.use.indices->set(std::string("blockIdx.") + axis_names[i], {name});
     return name;
   }
-  if (axis.limits.size() != 1 || (factors.empty() && !axis.is_limited)) return "?";
+  if (axis.limits.size() != 1 || (factors->empty() && !axis.is_limited)) return "?";
   const std::string limit = product(axis.limits.front());
-  return factors.empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(factors));
+  return factors->empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(*factors));
 }
 
 /// Whether two texts are the same number of blocks at the launch.
@@ -283,33 +283,34 @@ bool agree(const Work& work, const std::string& written, const std::string& prov
   std::map<std::string, std::int64_t> values = work.block_values;
   std::int64_t next = -1;  // odd numbers of whole blocks
   for (const std::string& text : {written, proved})
-    for (const Token& word : spec_tokens(text)) {
-      if (!word.is_word() || values.contains(word.text)) continue;
-      const auto launched = work.host_names.values.find(word.text);
-      values[word.text] = launched != work.host_names.values.end()
-                              ? integer_of(launched->second.first).value_or(0)
-                              : (next += 2) * (is_parameter(work, word.text) ? 32 : 1024);
+    for (const std::string& name : names_in(text)) {
+      if (values.contains(name)) continue;
+      const auto launched = work.host_names.values.find(name);
+      values[name] = launched != work.host_names.values.end() ? integer_of(launched->second.first).value_or(0)
+                                                              : (next += 2) * (is_parameter(work, name) ? 32 : 1024);
     }
   const auto blocks = computed(spec_tokens(written), values);
   return blocks && blocks == computed(spec_tokens(proved), values);
 }
 
-/// Parameters that a block's part of the axis is made of, and the launch's grid is not: they keep the launch's value.
-/// false: one has none.
-bool keep_launched(Work& work, const AxisUse& axis, const std::string& grid) {
-  if (mentions(work.kernel->body, "gridDim")) return true;
-  for (const Tokens& factor : axis.tile) {
-    if (begins_row(work, factor)) break;
-    for (const Token& word : spec_tokens(work.expressions.text_of(factor).value_or("")))
-      if (DraftParameter* const own = base::find_named(work.model.parameters, word.text);
-          own && !own->commented_out && !mentions(spec_tokens(grid), own->name) &&
-          !given(work.request.parameters, own->name)) {
-        if (own->launched.empty()) return false;
-        own->values = "[" + own->launched + "]";
-        own->comment = fmt::format("guess: the grid on line {} is written for it", work.launch->line);
-      }
-  }
+/// The parameters keep the launch's value, as what is written beside them needs it; false: one has none.
+bool keep_launched(Work& work, const Texts& names, const char* what) {
+  for (const std::string& name : names)
+    if (DraftParameter* const own = base::find_named(work.model.parameters, name);
+        own && !own->commented_out && !given(work.request.parameters, name)) {
+      if (own->launched.empty()) return false;
+      own->values = "[" + own->launched + "]";
+      own->comment = fmt::format("guess: the {} on line {} is written for it", what, work.launch->line);
+    }
   return true;
+}
+
+/// Of parameters that a block's part of the axis is made of, and the launch's grid is not.
+bool keep_tile(Work& work, const AxisUse& axis, const std::string& grid) {
+  if (mentions(work.kernel->body, "gridDim")) return true;
+  Texts names = names_in(product(tile_of(work, axis).value_or(Texts())));
+  std::erase_if(names, [&](const std::string& name) { return mentions(spec_tokens(grid), name); });
+  return keep_launched(work, names, "grid");
 }
 
 /// The extents of the launch's grid; false: they cannot be read.
@@ -322,16 +323,13 @@ bool take_grid(Work& work, DraftStep& step) {
     use_sizes_in(work, {*text});
     // What limits the kernel's index holds for every block; what is written, for the block that is written beside it.
     const AxisUse& axis = work.use.axes[i];
-    if (axis.limits.size() == 1 && !axis.tile.empty() && !work.names.words.contains("gridDim"))
-      if (const std::string proved = grid_extent(work, i); proved != "?") {
-        const bool is_same = agree(work, *text, proved);
-        if (!is_same && (!is_known(work, *text, true) || !keep_launched(work, axis, *text))) return false;
-        use_sizes_in(work, {proved});
-        grid.push_back(is_same ? proved : *text);
-        continue;
-      }
-    if (is_unread(work, *text) || !keep_launched(work, axis, *text)) return false;
-    grid.push_back(*text);
+    const bool is_proved = axis.limits.size() == 1 && !axis.tile.empty() && !work.names.words.contains("gridDim");
+    const std::string proved = is_proved ? grid_extent(work, i) : "?";
+    const bool is_same = proved != "?" && agree(work, *text, proved),
+               is_read = proved == "?" ? !is_unread(work, *text) : is_known(work, *text, true);
+    if (!is_same && !(is_read && keep_tile(work, axis, *text))) return false;
+    if (proved != "?") use_sizes_in(work, {proved});
+    grid.push_back(is_same ? proved : *text);
   }
   for (std::size_t i = 0; i < grid.size(); ++i) {
     const bool is_new = !base::find_named(work.model.sizes, grid[i]);
@@ -349,8 +347,6 @@ bool take_grid(Work& work, DraftStep& step) {
 }
 
 }  // namespace
-
-bool is_function(const std::string& word) { return RE2::FullMatch(word, "min|max|ceildiv"); }
 
 bool is_timing(const LaunchLoop& loop) {
   return std::ranges::any_of(loop.end, [](const Token& each) {
@@ -456,15 +452,12 @@ bool is_parameter(const Work& work, const std::string& name) {
 }
 
 bool has_parameter(const Work& work, const std::string& text) {
-  const Tokens words = spec_tokens(text);
-  return std::ranges::any_of(words, [&](const Token& each) { return is_parameter(work, each.text); });
+  return std::ranges::any_of(names_in(text), [&](const std::string& each) { return is_parameter(work, each); });
 }
 
 bool is_known(const Work& work, const std::string& text, bool sizes) {
-  const Tokens words = spec_tokens(text);
-  return std::ranges::all_of(words, [&](const Token& each) {
-    return !each.is_word() || is_function(each.text) || is_parameter(work, each.text) ||
-           (sizes && base::find_named(work.model.sizes, each.text));
+  return std::ranges::all_of(names_in(text), [&](const std::string& each) {
+    return is_parameter(work, each) || (sizes && base::find_named(work.model.sizes, each));
   });
 }
 
@@ -473,9 +466,8 @@ bool has_index(const Work& work, const std::string& text) {
 }
 
 void use_host_names(Work& work, const std::string& text, const std::string& comment) {
-  for (const Token& token : spec_tokens(text))
-    if (token.is_word() && !is_function(token.text) && !token.is(work.index) && !is_parameter(work, token.text))
-      use_size(work, token.text, comment);
+  for (const std::string& name : names_in(text))
+    if (name != work.index && !is_parameter(work, name)) use_size(work, name, comment);
 }
 
 std::optional<Texts> allocated_shape(const Work& work, std::size_t argument, const ElementType& type,
@@ -522,12 +514,12 @@ void add_block(Work& work, DraftStep& step) {
   if (given) step.block = work.request.block;
   for (std::size_t i = 0; i < axes && !given; ++i)
     if (work.use.axes[i].thread || work.use.axes[i].block_size)
-      if (step.block[i] = i < bounds.size() ? bounds[i] : known_extent(work, i); step.block[i].empty())
-        step.block[i] = block_extent(work, i, axes);
+      step.block[i] = i < bounds.size() ? bounds[i] : block_extent(work, i, axes);
   if (!given) take_block(work, step);
   // What was proposed for a block that is a blank now.
   std::erase_if(work.model.parameters, [&](const DraftParameter& each) {
-    return each.values == "\"?\"" && each.comment.empty() && !std::ranges::count(step.block, each.name);
+    return each.values == "\"?\"" && each.comment.empty() && !std::ranges::count(step.block, each.name) &&
+           work.taken.erase(each.name) > 0;
   });
   for (const std::string& extent : step.block)
     if (DraftParameter* const own = base::find_named(work.model.parameters, extent); own && own->values == "\"?\"") {
@@ -551,10 +543,10 @@ void add_block(Work& work, DraftStep& step) {
                                           : "guess: from the launch bounds";
   for (std::size_t i = 0; i < axes && !given; ++i)
     if (const std::int64_t limit = array_limit(work, i); limit > 0 && limit < 1024 && is_parameter(work, step.block[i]))
-      work.model.constraints.push_back(fmt::format("{} <= {}", step.block[i], limit));
+      add_constraint(work, fmt::format("{} <= {}", step.block[i], limit));
   const std::string threads = product(step.block);
   if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !computed(spec_tokens(threads)))
-    work.model.constraints.push_back((threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
+    add_constraint(work, (threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
 }
 
 void add_grid(Work& work, DraftStep& step) {
@@ -586,6 +578,7 @@ void add_shared(Work& work, DraftStep& step) {
     if (is_read) use_host_names(work, *written, "guess: any value");
     step.shared = is_read ? *written : "?";
     step.shared_comment = is_read ? from_launch(work) : "fill in: bytes; " + line_with(work, {work.launch->shared});
+    if (!work.use.shared_type.empty() && integer_of(step.shared)) keep_launched(work, step.block, "shared memory");
     return;
   }
   if (work.use.shared_type.empty()) return;

@@ -134,8 +134,7 @@ struct Work {
 
 bool is_like(const std::string& name, const char* pattern);
 bool is_integer(DType type);
-bool is_whole(const std::string& value);    ///< a whole number
-bool is_function(const std::string& word);  ///< of expressions of a spec
+bool is_whole(const std::string& value);  ///< a whole number
 /// The parameter's type is CUDA's CUtensorMap, or xtune::hopper::TensorMap.
 bool is_tensor_map(const FunctionArgument& argument);
 std::string product(const Texts& factors);

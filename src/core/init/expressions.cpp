@@ -71,8 +71,8 @@ Tokens unwrapped(Tokens tokens) {
   return tokens;
 }
 
-std::vector<std::pair<std::string, Tokens>> operands(const Tokens& tokens, const char* form) {
-  std::vector<std::pair<std::string, Tokens>> parts{{}};
+Operands operands(const Tokens& tokens, const char* form) {
+  Operands parts{{}};
   int depth = 0;
   for (const Token& token : tokens) {
     depth += (token.is("(") || token.is("[")) - (token.is(")") || token.is("]"));
@@ -84,14 +84,16 @@ std::vector<std::pair<std::string, Tokens>> operands(const Tokens& tokens, const
   return parts;
 }
 
-void add_terms(const Tokens& sum, const std::string& sign, std::vector<std::pair<std::string, Tokens>>& terms) {
+Operands terms_of(const Tokens& sum, const std::string& sign) {
+  Operands terms;
   for (auto& [mark, term] : operands(unwrapped(sum), "[-+]")) {
     const std::string own = (mark == "-") == (sign == "-") ? "+" : "-";
     if (operands(unwrapped(term), "[-+]").size() > 1)
-      add_terms(term, own, terms);
+      std::ranges::move(terms_of(term, own), std::back_inserter(terms));
     else
       terms.emplace_back(own, unwrapped(std::move(term)));
   }
+  return terms;
 }
 
 bool mentions(const Tokens& tokens, std::string_view word) {
@@ -170,6 +172,15 @@ Tokens spec_tokens(std::string text) {
   return tokens_of(text);
 }
 
+bool is_function(const std::string& word) { return RE2::FullMatch(word, "min|max|ceildiv"); }
+
+std::vector<std::string> names_in(const std::string& text) {
+  std::vector<std::string> names;
+  for (const Token& token : spec_tokens(text))
+    if (token.is_word() && !is_function(token.text)) names.push_back(token.text);
+  return names;
+}
+
 std::optional<std::string> SpecExpressions::operand(const std::string& name, int depth) const {
   if (const auto known = names_.find(name); known != names_.end()) return known->second;
   Tokens value;
@@ -189,13 +200,11 @@ std::optional<std::string> SpecExpressions::rounded_up(const Tokens& tokens, int
   if (parts.size() != 2 || parts.back().first != "/" || operands(tokens, "[-+]").size() > 1) return std::nullopt;
   const auto divisor = text_of(parts.back().second, depth);
   if (!divisor) return std::nullopt;
-  std::vector<std::pair<std::string, Tokens>> terms;
-  add_terms(parts.front().second, "+", terms);
   const auto number = integer_of(*divisor);
   bool added = false;
   std::int64_t offset = 0;
   std::vector<std::string> rest;
-  for (const auto& [sign, term] : terms) {
+  for (const auto& [sign, term] : terms_of(parts.front().second)) {
     const auto text = text_of(term, depth);
     if (!text) return std::nullopt;
     const auto value = integer_of(*text);

@@ -24,13 +24,17 @@ Tokens expression_at(const Tokens& tokens, std::size_t i);
 std::size_t opening(const Tokens& tokens, std::size_t i);
 /// Without brackets around all of it.
 Tokens unwrapped(Tokens tokens);
+using Operands = std::vector<std::pair<std::string, Tokens>>;
 /// The operands between operators that the form matches, outside of brackets, each with the operator before it.
-std::vector<std::pair<std::string, Tokens>> operands(const Tokens& tokens, const char* form);
+Operands operands(const Tokens& tokens, const char* form);
 /// The terms of a sum, also of sums in brackets within it.
-void add_terms(const Tokens& sum, const std::string& sign, std::vector<std::pair<std::string, Tokens>>& terms);
+Operands terms_of(const Tokens& sum, const std::string& sign = "+");
 
 /// Of an expression of a spec.
 Tokens spec_tokens(std::string text);
+bool is_function(const std::string& word);
+/// Its names, but those of functions.
+std::vector<std::string> names_in(const std::string& text);
 /// The value that C++ gives an expression of a spec, with these values of its names; nullopt: a name has none, or the
 /// value is not defined.
 std::optional<double> computed(const Tokens& expression, const std::map<std::string, std::int64_t>& values = {});

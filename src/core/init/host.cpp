@@ -442,11 +442,11 @@ std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* b
     if (!tokens_[name].is_word() || RE2::FullMatch(tokens_[name].text, others) ||
         std::ranges::any_of(functions_, is_name))
       return false;
-    const auto arguments = split_arguments(part(tokens_, name + 2, closing(tokens_, name + 1)));
-    return std::ranges::any_of(memory_, [&](const MemoryUse& use) {
-      return use.kind == MemoryUse::Kind::allocated && functions_[function].begin < use.at && use.at < to &&
-             std::ranges::any_of(arguments, [&](const Tokens& each) { return pointer_text(each) == use.pointer; });
-    });
+    return std::ranges::any_of(
+        split_arguments(part(tokens_, name + 2, closing(tokens_, name + 1))), [&](const auto& each) {
+          const auto uses = memory_of(pointer_text(each), after ? *after : *before);
+          return std::ranges::find(uses, MemoryUse::Kind::allocated, &MemoryUse::kind) != uses.end();
+        });
   };
   std::map<std::size_t, Tokens> found;  // by its first token
   for (std::size_t i = from; i + 1 < to; ++i) {

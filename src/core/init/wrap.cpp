@@ -147,9 +147,7 @@ class Wrapper {
                       "with another value: rename one",
                       name, launch_->line));
     }
-    add(*declared, {{Token::Kind::word, name}},
-        fmt::format("{}{}{} {}", declared->is_const ? "const " : "", declared->type,
-                    std::string(static_cast<std::size_t>(declared->pointers), '*'), name));
+    add(*declared, {{Token::Kind::word, name}}, text_of(*declared));
   }
 
   /// A lambda's body shows how its captures are used.

@@ -1094,6 +1094,8 @@ TEST_CASE("a grid that is written for one block or tile follows it, or the block
   };
   CHECK(
       has(launch("dim3 block(1024); dim3 grid(n / block.x); f<<<grid, block>>>(x);"), "grid = [\"16384 // THREADS\"]"));
+  CHECK(has(launch("f<<<16, 1024>>>(x);"), "values = [1024]"));
+  CHECK(has(launch("dim3 block(1024); dim3 grid(n / block.x); f<<<grid, block>>>(x);"), "values = [512, 1024]"));
   CHECK(has(launch("f<<<n / 256, 256>>>(x);"),
             "THREADS = { values = [256], compile_time = false }  # guess: the grid on line 4 is written for it"));
   const std::string tiles =
@@ -1219,7 +1221,8 @@ TEST_CASE("a shared array with an element for each thread gives the block, or it
                    "    if (t < half) s[t] += s[t + half];\n  }\n  if (t == 0) *y = s[0];\n}\n");
   };
   for (const char* before : {"#ifndef B\n#define B 256\n#endif\n", "", "template <int B> "})
-    CHECK(has(with(before, "B"), "block = [\"B\"]"));
+    for (const char* use : {"s[t] = sum;", "if (t < B) s[t] = sum;"})
+      CHECK(has(with(before, "B", use), "block = [\"B\"]"));
   // Nothing else in the kernel has the number: fewer threads use a part of the array.
   for (const Drafted& draft : {with("", "1024"), with("", "512"), with("constexpr int B = 512;\n", "B")}) {
     CHECK(has(draft, "THREADS = { values = [64, 128, 256], compile_time = false }"));
@@ -1227,8 +1230,6 @@ TEST_CASE("a shared array with an element for each thread gives the block, or it
   }
   CHECK(has(with("", "512"), "constraints = [\"THREADS <= 512\"]"));
   CHECK_FALSE(has(with("", "1024"), "constraints"));
-  // All threads of a larger block need no element.
-  CHECK(has(with("#ifndef B\n#define B 64\n#endif\n", "B", "if (t < B) s[t] = sum;"), "block = [\"THREADS\"]"));
   // It is written for this number, or has an element for each warp, or a function gets it.
   CHECK(has(with("", "512", "s[t] = sum; for (int i = 0; i < 512; ++i) sum += s[i];"), "block = [\"?\"]"));
   CHECK(has(with("", "32"), "block = [\"?\"]"));
@@ -1287,4 +1288,23 @@ TEST_CASE("one element behind a pointer is one, also as the only statement of a 
       "  if (threadIdx.x == 0) *sum = x[0];\n}\n");
   CHECK(argument(draft, "sum").find("shape = [\"1\"]") != std::string::npos);
   CHECK(argument(draft, "sum").find("role = \"out\"") != std::string::npos);
+}
+
+TEST_CASE("a block keeps the launch's value where shared memory or a constant behind it is written for that") {
+  const std::string body =
+      "extern __shared__ int s[];\n  const int i = threadIdx.y * blockDim.x + threadIdx.x;\n  s[i] = i;\n"
+      "  y[i] = s[i];\n}\n";
+  const Drafted fixed = drafted("__global__ void f(int* y) {\n  " + body +
+                                "void go(int* y) { f<<<1, dim3(32, 16), 33 * 16 * 4>>>(y); }\n");
+  CHECK(has(fixed, "shared = \"2112\""));
+  CHECK(has(fixed, "THREADS_X = { values = [32], compile_time = false }  # guess: the shared memory on line 7"));
+  const Drafted follows = drafted("__global__ void f(int* y) {\n  " + body +
+                                  "void go(int* y) {\n  dim3 block(32, 16);\n"
+                                  "  f<<<1, block, block.x * block.y * 4>>>(y);\n}\n");
+  CHECK(has(follows, "THREADS_X = { values = [16, 32, 64], compile_time = false }"));
+  const Drafted constant = drafted(
+      "#define B 32\n__global__ void f(int* y) {\n  __shared__ int s[B + 8];\n  int t = threadIdx.x + 4;\n"
+      "  s[t] = blockDim.x;\n  y[blockIdx.x * blockDim.x + threadIdx.x] = s[t];\n}\n"
+      "void go(int* y) {\n  int size = B;\n  dim3 block(size);\n  f<<<64, block>>>(y);\n}\n");
+  CHECK(has(constant, "block = [\"32\"]"));
 }
