@@ -87,6 +87,21 @@ TEST_CASE("sources without a kernel, with several, or that are not there are bad
   CHECK(has(help.stdout_text, "Write a first spec for a kernel"));
 }
 
+TEST_CASE("an overloaded kernel is refused by init, check and run, with both lines") {
+  const Cli cli;
+  const std::string why =
+      "saxpy on line 4 has an overload on line 8, and an entry cannot choose between them: rename one";
+  CHECK(cli.xtune({"init", cli.write("saxpy.cu", saxpy)}).exit_code == 0);
+  cli.write("saxpy.cu", std::string(saxpy) + "__global__ void saxpy(double* y, int n) { y[n] = 1; }\n");
+  for (const char* command : {"init", "check", "run"}) {
+    const bool is_init = command == std::string("init");
+    const CommandResult refused =
+        is_init ? cli.xtune({command, cli.path("saxpy.cu"), "--force"}) : cli.xtune({command, cli.path("saxpy.toml")});
+    CHECK(refused.exit_code == 2);
+    CHECK(has(refused.stderr_text, why));
+  }
+}
+
 TEST_CASE("a wrapper of a functor stands beside the draft, and runs") {
   const Cli cli;
   const std::string source =

@@ -442,7 +442,7 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
   const FunctionArgument& argument = work.kernel->arguments[number];
   const PointerUse& use = work.use.pointers[argument.name];
   const auto asked = work.request.shapes.find(argument.name);
-  const auto proven = proven_shape(work, use);
+  const auto proven = argument.has_rows ? std::nullopt : proven_shape(work, use);
   if (const PassedArgument* const passed = passed_argument(work, number))
     return add_passed_buffer(work, *passed, type, proven, drafted);
   drafted.shape = asked != work.request.shapes.end() ? asked->second : proven.value_or(Texts{"?"});

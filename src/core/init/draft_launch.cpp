@@ -182,10 +182,13 @@ bool is_unread(const Work& work, const std::string& text) {
   });
 }
 
-/// Whether the kernel has the name, or what host code makes it of: it is written for this number of threads.
+/// Whether the kernel has the name or number, or what host code makes it of: it is written for as many threads. A warp
+/// is in many kernels.
 bool is_in_kernel(const Work& work, Tokens word) {
-  for (int steps = 0; steps < 8 && word.size() == 1 && word.front().is_word(); ++steps) {
-    if (mentions(work.kernel->body, word.front().text)) return true;
+  constexpr std::int64_t warp = 32;
+  for (int steps = 0; steps < 8 && word.size() == 1; ++steps) {
+    const std::string& text = word.front().text;
+    if (mentions(work.kernel->body, text) && integer_of(text).value_or(warp + 1) > warp) return true;
     const auto made = work.host_definitions.find(word.front().text);
     word = made == work.host_definitions.end() ? Tokens() : unwrapped(made->second);
   }

@@ -62,6 +62,7 @@ FunctionArgument argument_of(const Tokens& written) {
   while (!tokens.empty() && tokens.back().is("]")) {
     while (!tokens.empty() && !tokens.back().is("[")) tokens.pop_back();
     if (!tokens.empty()) tokens.pop_back();
+    argument.has_rows = argument.pointers == 1;
     argument.pointers = 1;
   }
   Tokens type;

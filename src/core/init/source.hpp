@@ -40,6 +40,7 @@ struct FunctionArgument {
   int pointers = 0;
   bool is_const = false;  ///< of a pointer: what it points to
   bool is_reference = false;
+  bool has_rows = false;  ///< float x[][16]: an index is that of a row
 };
 
 struct KernelFunction {

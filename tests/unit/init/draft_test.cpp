@@ -1307,4 +1307,24 @@ TEST_CASE("a block keeps the launch's value where shared memory or a constant be
       "  s[t] = blockDim.x;\n  y[blockIdx.x * blockDim.x + threadIdx.x] = s[t];\n}\n"
       "void go(int* y) {\n  int size = B;\n  dim3 block(size);\n  f<<<64, block>>>(y);\n}\n");
   CHECK(has(constant, "block = [\"32\"]"));
+  const auto reduced = [](const std::string& threads) {
+    return drafted(
+        "__global__ void f(float* y) {\n  float sum = y[blockIdx.x * blockDim.x + threadIdx.x];\n"
+        "  y[blockIdx.x] = BlockReduce<float, " +
+        threads + ">().Sum(sum);\n}\nvoid go(float* y) { f<<<64, " + threads + ">>>(y); }\n");
+  };
+  CHECK(has(reduced("256"), "block = [\"256\"]"));
+  CHECK(has(reduced("32"), "block = [\"THREADS\"]"));
+}
+
+TEST_CASE("an argument that points to rows has the extents of its allocation") {
+  const std::string kernel =
+      "#define W 16\n__global__ void f(const float x[][W], float y[][W], int n) {\n"
+      "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) for (int j = 0; j < W; ++j) y[i][j] = x[i][j];\n}\n";
+  CHECK(argument(drafted(kernel), "x").find("shape = [\"?\"]") != std::string::npos);
+  const Drafted launched = drafted(kernel +
+                                   "void go(float* y, int n) {\n  float (*x)[W];\n  cudaMalloc(&x, n * W * "
+                                   "sizeof(float));\n  f<<<(n + 63) / 64, 64>>>(x, y, n);\n}\n");
+  CHECK(argument(launched, "x").find("shape = [\"n\", \"16\"]") != std::string::npos);
 }
