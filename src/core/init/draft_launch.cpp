@@ -250,14 +250,13 @@ void take_block(Work& work, DraftStep& step) {
   step.block = std::move(block);
 }
 
-/// What a block covers of the axis. blockIdx.x * n begins a row, and covers one; nullopt: it cannot be read.
+/// What a block covers of the axis, up to where blockIdx.x * n begins a row; nullopt: it cannot be read.
 std::optional<Texts> tile_of(const Work& work, const AxisUse& axis) {
   Texts factors;
   for (const Tokens& factor : axis.tile) {
-    const bool is_row = std::ranges::any_of(factor, [&](const Token& each) { return given(work.sizes, each.text); });
-    if (is_row && factors.empty()) break;
+    if (std::ranges::any_of(factor, [&](const Token& each) { return given(work.sizes, each.text); })) break;
     const auto text = work.expressions.text_of(factor);
-    if (is_row || !text) return std::nullopt;
+    if (!text) return std::nullopt;
     factors.push_back(*text);
   }
   return factors;
@@ -267,7 +266,8 @@ std::optional<Texts> tile_of(const Work& work, const AxisUse& axis) {
 std::string grid_extent(Work& work, std::size_t i) {
   const AxisUse& axis = work.use.axes[i];
   const auto factors = tile_of(work, axis);
-  if (!factors) return "?";
+  const bool has_row = factors && factors->size() < axis.tile.size();
+  if (!factors || (has_row && !axis.limits.empty() && !axis.is_limited)) return "?";
   if (axis.limits.empty() && factors->empty()) {
     if (work.request.passed) return "?";
     std::string name = std::string("GRID_") + axis_capitals[i];

@@ -1103,6 +1103,10 @@ TEST_CASE("a grid that is written for one block or tile follows it, or the block
       "  int base = blockIdx.x * BN + threadIdx.x * TN;\n  for (int k = 0; k < TN; k++) y[base + k] = 2;\n}\n";
   CHECK(has(drafted(tiles + "void go(float* y, int N) { f<128, 4><<<N / 128, 32>>>(y, N); }\n"),
             "BN = { values = [128], compile_time = false }  # guess: the grid on line 5"));
+  CHECK(has(drafted("template <int BN> __global__ void f(float* y, int K) {\n"
+                    "  y = &y[(BN * blockIdx.x) * K];\n  y[threadIdx.x] = 2;\n}\n"
+                    "void go(float* y, int K) { f<128><<<16, 32>>>(y, K); }\n"),
+            "BN = { values = [128], compile_time = false }  # guess: the grid on line 5"));
   const std::string strided =
       "__global__ void f(float* x, int n) {\n  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += "
       "gridDim.x "
