@@ -447,6 +447,8 @@ void note_shared(const Tokens& tokens, std::size_t i, BodyUse& use) {
   for (++i; i < tokens.size(); ++i) {
     if (!tokens[i].is(name)) continue;
     std::size_t open = i + 1;
+    const auto words = use.indices->words_behind(part(tokens, open, closing(tokens, open)));
+    use.shared_by_block = use.shared_by_block || words.lower_bound("blockIdx.") != words.lower_bound("blockIdx/");
     bool is_own = false;  // the index is the thread's
     for (const Tokens& extent : extents) {
       std::string axis;

@@ -581,7 +581,8 @@ void add_shared(Work& work, DraftStep& step) {
     if (is_read) use_host_names(work, *written, "guess: any value");
     step.shared = is_read ? *written : "?";
     step.shared_comment = is_read ? from_launch(work) : "fill in: bytes; " + line_with(work, {work.launch->shared});
-    if (!work.use.shared_type.empty() && integer_of(step.shared)) keep_launched(work, step.block, "shared memory");
+    if (!work.use.shared_type.empty() && !work.use.shared_by_block && integer_of(step.shared))
+      keep_launched(work, step.block, "shared memory");
     return;
   }
   if (work.use.shared_type.empty()) return;

@@ -87,6 +87,7 @@ struct BodyUse {
   std::set<std::string> strides;  ///< single words by which loops go on: j += ROWS
   std::string shared_type;        ///< of extern __shared__; empty: there is none
   bool shared_per_thread = true;  ///< all indices of extern __shared__ are threadIdx.x
+  bool shared_by_block = false;   ///< or are made of blockIdx: the number of threads does not limit them
   bool shared_passed = false;     ///< some shared array is passed to a function
 };
 

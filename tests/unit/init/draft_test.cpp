@@ -1306,6 +1306,11 @@ TEST_CASE("a block keeps the launch's value where shared memory or a constant be
                                   "void go(int* y) {\n  dim3 block(32, 16);\n"
                                   "  f<<<1, block, block.x * block.y * 4>>>(y);\n}\n");
   CHECK(has(follows, "THREADS_X = { values = [16, 32, 64], compile_time = false }"));
+  const Drafted whole = drafted(
+      "__global__ void f(int* y) {\n  extern __shared__ int s[];\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  s[i] = i;\n  y[i] = s[i];\n}\nvoid go(int* y) {\n  int n = 1024;\n  dim3 block(32);\n"
+      "  f<<<n / block.x, block, 4096>>>(y);\n}\n");
+  CHECK(has(whole, "THREADS = { values = [16, 32, 64], compile_time = false }"));
   const Drafted constant = drafted(
       "#define B 32\n__global__ void f(int* y) {\n  __shared__ int s[B + 8];\n  int t = threadIdx.x + 4;\n"
       "  s[t] = blockDim.x;\n  y[blockIdx.x * blockDim.x + threadIdx.x] = s[t];\n}\n"
