@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "xtune/remote.hpp"
 #include "xtune/result.hpp"
 #include "xtune/tunable.hpp"
 #include "xtune/value.hpp"
@@ -55,6 +56,7 @@ struct TuneSettings {
   bool transfer = true;                      ///< use results of other devices and problems to guide the search
   Isolation isolation = Isolation::process;  ///< where configurations run
   std::vector<Bindings> configs = {};        ///< not empty: measure exactly these, each in full
+  bool compare = false;                      ///< with configs: those that pass meet in finals, whatever their number
   /// The same as a function of the problem. If it returns an empty list, the search runs as usual.
   std::function<std::vector<Bindings>(const Bindings& problem)> configs_of = {};
   std::function<void(const TuneProgress&)> on_progress = {};  ///< called when a configuration has ended
@@ -65,6 +67,9 @@ struct TuneSettings {
   /// Called about 20 times a second, also while another thread's run is waited for: for an application that must look
   /// at signals on this thread. While configurations run in_process, it is called between them.
   std::function<void()> poll = {};
+  /// Set: devices of other machines measure, and the search runs here. backend, compiler, devices and isolation are
+  /// theirs. Any number of threads may have such runs at the same time.
+  std::shared_ptr<RemoteDevices> remote = {};
   std::stop_token stop = {};                              ///< ends the run soon; its measurements are returned and kept
   std::uint64_t max_copy_bytes = std::uint64_t{4} << 30;  ///< limit for memory behind device pointers, which is copied
                                                           ///< for the worker; bytes

@@ -12,6 +12,7 @@
 #include "xtune/kernel.hpp"
 #include "xtune/lookup.hpp"
 #include "xtune/outcome.hpp"
+#include "xtune/remote.hpp"
 #include "xtune/result.hpp"
 #include "xtune/source.hpp"
 #include "xtune/stream.hpp"

@@ -12,6 +12,7 @@
 #include "api/checks.hpp"
 #include "api/function_kernel.hpp"
 #include "api/in_process.hpp"
+#include "api/remote.hpp"
 #include "api/results.hpp"
 #include "api/run_turn.hpp"
 #include "api/tunable_state.hpp"
@@ -85,6 +86,7 @@ void check(const TuneSettings& settings) {
   if (!settings.strategy.empty()) require_strategy("settings: strategy", settings.strategy);
   if (settings.isolation == Isolation::in_process && settings.devices.size() > 1)
     refuse("isolation = in_process measures on one device");
+  if (settings.compare && settings.configs.empty() && !settings.configs_of) refuse("compare is without configs");
   if (!settings.configs.empty() && settings.configs_of) refuse("configs and configs_of exclude each other");
 }
 
@@ -101,6 +103,7 @@ run::TuningJob job_of(const TuneSettings& settings) {
 
 run::Target target_of(const Tunable& tunable, const TuneSettings& settings) {
   check(settings);
+  if (settings.remote) return described_target(settings.remote->target());
   find_worker_program();
   system::remove_abandoned_temporaries();
   worker::TargetOptions options;
@@ -302,6 +305,7 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   if (settings_.isolation == Isolation::in_process && !function) context.emplace(target_.backend.name);
   run::TuneOptions options = job_.next_run(one.spec, target_, one.scratch.path());
   options.only = std::move(only);
+  options.compare = settings_.compare;
   system::EventLoop& loop = stoppable_.loop();
   const std::size_t jobs = settings_.jobs > 0 ? settings_.jobs : worker::job_count();
   worker::JobWorkers workers(loop, jobs);
@@ -320,10 +324,11 @@ run::TuneResult TuneCall::run(Case& one, std::vector<Bindings> only) {
   } else if (context)
     in_process.emplace(
         loop, [name = target_.backend.name](int index) { return backend::make_backend(name)->open_device(index); });
-  else
+  else if (!settings_.remote)
     workers.add_benches(target_, false);
   run::CompileService& compiler = preparing ? static_cast<run::CompileService&>(*preparing) : workers.compiler();
-  run::TuneServices services{loop, compiler, workers.benches(), system::system_clock(), stoppable_.stop()};
+  run::TuneServices services{
+      loop, compiler, workers.benches(), system::system_clock(), stoppable_.stop(), settings_.remote.get()};
   if (in_process) services.benches.push_back(&*in_process);
   std::vector<std::unique_ptr<run::BenchService>> checked;
   if (one.check.holds) checked = check_with(one.check, one.scratch.path(), services.benches);
@@ -341,12 +346,17 @@ Result TuneCall::result_of(Case& one, const run::TuneResult& tuned) {
   return result;
 }
 
+DescribedTarget describe_target(const Tunable& tunable, const TuneSettings& settings) {
+  return describe(target_of(tunable, settings));
+}
+
 namespace {
 
 /// problems: of the call's spec. Empty if the stop token ended the call before its first run.
 std::vector<Result> tune_problems(const Tunable& tunable, const TuneSettings& settings,
                                   const std::function<std::vector<Bindings>(const spec::Spec&)>& problems) try {
-  const RunTurn turn(settings.stop, settings.poll);
+  std::optional<RunTurn> turn;
+  if (!settings.remote) turn.emplace(settings.stop, settings.poll);
   TuneCall call(tunable, settings);
   return call.tune(problems(call.spec()));
 } catch (const Error& error) {

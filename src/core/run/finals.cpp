@@ -230,7 +230,9 @@ bool FinalsPhase::start() {
     trial->record.dynamic_shared_bytes = trial->launch.max_shared_bytes();
     shared.finalists.push_back(trial);
   }
-  if (run_.peers && !run_.peers->take(shared.claim))
+  if (run_.remote)
+    run_.remote->hold_finals(shared.finalists);
+  else if (run_.peers && !run_.peers->take(shared.claim))
     elsewhere_ = std::move(shared);
   else
     for (const TrialPtr& trial : shared.finalists) run_.compiles.start(trial);
@@ -274,23 +276,43 @@ void FinalsPhase::hold() {
 void FinalsPhase::finish() {
   ++run_.totals.answers;
   run_.devices.first().busy = false;
-  run_.stored.note_taints(rounds_->taints());
   run_.totals.device_busy_s += rounds_->busy_s();
+  std::vector<std::pair<TrialPtr, std::string>> finalists;
+  for (const FinalsRounds::Finalist& finalist : rounds_->finalists())
+    finalists.emplace_back(finalist.trial, finalist.log);
+  record(finalists, rounds_->taints());
+  finalists_.clear();
+}
+
+void FinalsPhase::take(const std::vector<TrialPtr>& trials) {
+  if (trials.size() < 2) return;
+  std::vector<std::pair<TrialPtr, std::string>> finalists;
+  std::vector<std::string> taints;
+  for (const TrialPtr& trial : trials) {
+    finalists.emplace_back(trial, trial->record.log);
+    for (const std::string& taint : trial->record.tainted) base::add_once(taints, taint);
+  }
+  record(finalists, taints);
+}
+
+/// Each with the log of its failure.
+void FinalsPhase::record(const std::vector<std::pair<TrialPtr, std::string>>& finalists,
+                         const std::vector<std::string>& taints) {
+  run_.stored.note_taints(taints);
   std::int64_t now_ms = 0;  // the same for all of them: their finals are one measurement
-  for (const TrialPtr& finalist : finalists_)
-    now_ms = std::max(now_ms, run_.keeper.next_stamp(store::KeyDigest(finalist->record.key)));
-  std::string id = run_.options.attempt + "-" + finalists_.front()->record.key.substr(0, 8);
+  for (const auto& [trial, log] : finalists)
+    now_ms = std::max(now_ms, run_.keeper.next_stamp(store::KeyDigest(trial->record.key)));
+  std::string id = run_.options.attempt + "-" + finalists.front().first->record.key.substr(0, 8);
   if (++held_ > 1) id += "-" + std::to_string(held_);
   passed_.clear();
-  for (const FinalsRounds::Finalist& finalist : rounds_->finalists()) {
-    store::Record& record = finalist.trial->record;
+  for (const auto& [trial, log] : finalists) {
+    store::Record& record = trial->record;
     if (record.outcome == Outcome::ok && record.samples_ms.empty()) continue;
     record.finals = id;
-    record.tainted = rounds_->taints();
-    take(*finalist.trial, finalist.log, now_ms);
+    record.tainted = taints;
+    take(*trial, log, now_ms);
     results_.add_further(std::move(record));
   }
-  finalists_.clear();
 }
 
 void FinalsPhase::take(Trial& trial, const std::string& log, std::int64_t now_ms) {

@@ -64,10 +64,11 @@ void RecordKeeper::follow_speed(const measure::Summary& first, const measure::Su
 void RecordKeeper::stamp(store::Record& record) {
   if (run_.resolver.reference_changed())
     if (const auto config = run_.space.ordered(record.config)) run_.set_keys(record, *config, record.artifact_key);
-  record.host = system::host_name();
+  const bool elsewhere = run_.services.remote && !record.host.empty();
+  if (!elsewhere) record.host = system::host_name();
   record.attempt = run_.options.attempt;
   record.unix_time_ms = stamps_.next(store::KeyDigest(record.key));
-  record.reference = record.outcome == Outcome::ok ? reference_ : std::nullopt;
+  if (!elsewhere) record.reference = record.outcome == Outcome::ok ? reference_ : std::nullopt;
   record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(run_.spec, record.stage) : 0;
   record.slowness = record.time_ms.count > 0 && record.finals.empty() ? slowness_ : 1;
   record.time_ms = measure::scaled(record.time_ms, 1 / record.slowness);

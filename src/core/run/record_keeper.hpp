@@ -65,7 +65,7 @@ class RecordKeeper {
   /// By how much slower the first device is than at the run's start, as far as is known.
   double slowness() const noexcept { return slowness_; }
   /// Sets host, attempt, time, the reference's time if it passed, and the time limit if it timed out. Corrects the
-  /// times for the slowness, except those of finals.
+  /// times for the slowness, except those of finals. A record of another machine keeps its host and reference.
   void stamp(store::Record& record);
   /// Throws Error(io) if data that the measurement keys describe has changed.
   void store(const store::Record& record);

@@ -95,7 +95,7 @@ struct RunContext {
   double bench_timeout_s() const;
 
   /// Whether challengers are measured only while they can still win.
-  bool races() const { return spec.measure.race && !criterion.score && options.only.empty(); }
+  bool races() const { return spec.measure.race && !criterion.score && options.only.empty() && !services.remote; }
   bool holds_finals() const {
     return criterion.times && (options.compare || (spec.measure.finals >= 2 && options.only.empty()));
   }

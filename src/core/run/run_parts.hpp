@@ -16,6 +16,7 @@
 #include "core/run/device_pool.hpp"
 #include "core/run/peer_work.hpp"
 #include "core/run/record_keeper.hpp"
+#include "core/run/remote_work.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/run_results.hpp"
 #include "core/run/search_path.hpp"
@@ -173,6 +174,8 @@ class FinalsPhase {
   std::size_t compiled() const noexcept { return finalists_.size(); }
   /// Starts the rounds, after all finalists were compiled.
   void hold();
+  /// Receives finalists that met on a device of another machine, with their records.
+  void take(const std::vector<TrialPtr>& finalists);
 
   bool held_elsewhere() const noexcept { return elsewhere_.has_value(); }
   /// Checks whether another process has completed its finals; if it has ended without, this process holds them.
@@ -190,6 +193,7 @@ class FinalsPhase {
   bool have_met(const std::vector<std::string>& keys) const;
   bool take_stored(const std::vector<std::string>& keys, store::Tainted tainted, std::int64_t since_unix_ms = 0);
   void finish();
+  void record(const std::vector<std::pair<TrialPtr, std::string>>& finalists, const std::vector<std::string>& taints);
   void take(Trial& trial, const std::string& log, std::int64_t now_ms);
 
   RunParts& run_;
@@ -227,6 +231,7 @@ struct RunParts : RunContext {
   BenchQueue benches{*this};
   FinalsPhase finals{*this};
   std::optional<PeerWork> peers;
+  std::optional<RemoteWork> remote;
 };
 
 }  // namespace xtune::run

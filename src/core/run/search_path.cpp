@@ -8,6 +8,7 @@
 #include "core/run/advisor.hpp"
 #include "core/run/run_context.hpp"
 #include "core/run/services.hpp"
+#include "xtune/remote.hpp"
 
 namespace xtune::run {
 namespace {
@@ -64,6 +65,7 @@ std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {
 
 std::size_t proposal_window(const RunContext& run, std::size_t parallel) {
   if (run.options.peers) return proposals_in_flight(run.options.peers->size(), run.evals);
+  if (run.services.remote) return proposals_in_flight(run.services.remote->parallel(), run.evals);
   return run.alternates ? run.max_in_flight : run.max_in_flight + parallel;
 }
 

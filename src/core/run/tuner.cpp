@@ -101,6 +101,7 @@ class Tuning final : RunParts {
   void consider(const SearchPath::Proposal& proposal);
   bool claim(const TrialPtr& trial, const std::string& name);
   void begin(const TrialPtr& trial);
+  void start(const TrialPtr& trial) { remote ? remote->add(trial) : compiles.start(trial); }
   void take_compiled(const TrialPtr& trial, const CompileAnswer& answer) override;
   void look_for_common_failure();
   void take_over(const TrialPtr& trial) override {
@@ -140,6 +141,7 @@ Tuning::Tuning(const spec::Spec& spec_, const Bindings& problem_, const run::Tar
                                 {[&results] { return results.evaluated(); },
                                  [&results]() -> const std::vector<store::Record>& { return results.records(); }}));
   if (options.peers) peers.emplace(static_cast<RunParts&>(*this), *options.peers);
+  if (services.remote) remote.emplace(static_cast<RunParts&>(*this), *services.remote);
 }
 
 TuneResult Tuning::go() {
@@ -153,6 +155,7 @@ TuneResult Tuning::go() {
     ~Abandon() {
       run.compiles.cancel_all();
       run.devices.cancel_all();
+      if (run.remote) run.remote->cancel_all();
     }
   } abandon{*this};
   bool done = false;
@@ -210,6 +213,7 @@ bool Tuning::search_is_over() {
     devices.compile_after_all();
     benches.cut();
     if (peers) peers->forget();
+    if (remote) remote->cancel_all();
     setup.restart();  // its kernels were being compiled too
   }
   return stops_.search_cut() || exhausted();
@@ -220,12 +224,12 @@ bool Tuning::go_on_after_search() {
   if (benches.follow_drift(true)) return true;
   const TrialPtr doubtful = outcomes.take_doubtful();
   if (!doubtful) return finals.start();
-  if (claim(doubtful, "in full " + doubtful->record.key)) compiles.start(doubtful);
+  if (claim(doubtful, "in full " + doubtful->record.key)) start(doubtful);
   return true;
 }
 
 std::size_t Tuning::in_flight() const {
-  return compiles.trials() + benches.waiting() + finals.compiled() + devices.busy();
+  return compiles.trials() + benches.waiting() + finals.compiled() + devices.busy() + (remote ? remote->trials() : 0);
 }
 
 bool Tuning::waits_for_peers() const {
@@ -235,6 +239,7 @@ bool Tuning::waits_for_peers() const {
 
 /// Compilers need not wait for a slow device unless the search does; the more jobs wait, the better their order.
 bool Tuning::room() const {
+  if (remote) return remote->room();
   if (probing_ > 0) return false;
   if (alternates || path.learns()) return in_flight() < max_in_flight;
   return compiles.trials() < (compiles.longest_first() ? 2 : 1) * max_in_flight;
@@ -247,6 +252,7 @@ void Tuning::pump() {
     if (!proposal) break;
     consider(*proposal);
   }
+  if (remote) return remote->send();
   if (compiles.trials() == 0) benches.begin_turn();
   if (setup.done() && (!alternates || compiles.trials() == 0)) {
     benches.give_work();
@@ -283,7 +289,7 @@ void Tuning::begin(const TrialPtr& trial) {
     return;
   }
   const auto failed = stored.failed_compile(resolver.artifact_keys(trial->request));
-  if (!failed) return compiles.start(trial);
+  if (!failed) return start(trial);
   CompileAnswer answer;
   answer.outcome = failed->outcome, answer.message = failed->message, answer.cached = true;
   set_keys(trial->record, trial->config, failed->artifact_key);
@@ -314,7 +320,7 @@ void Tuning::take_compiled(const TrialPtr& trial, const CompileAnswer& answer) {
 
 /// Asks configurations that show whether all fail alike, once some have. Their records count only if they do.
 void Tuning::look_for_common_failure() {
-  if (!common_.suspected() || options.keep_going || peers || !options.only.empty() || probing_ > 0) return;
+  if (!common_.suspected() || options.keep_going || peers || remote || !options.only.empty() || probing_ > 0) return;
   RunResults& results = outcomes.results();
   for (const auto& [outcome, count] : results.result().counts)
     if (outcome != Outcome::compile_failed && outcome != Outcome::rejected) return common_.refute();
@@ -364,7 +370,7 @@ Progress Tuning::progress() {
   progress.total = planned();
   progress.from_store = results.result().from_store;
   progress.compiling = compiles.trials();
-  progress.waiting = benches.waiting();
+  progress.waiting = benches.waiting() + (remote ? remote->trials() : 0);
   progress.elapsed_s = stops_.elapsed_s();
   progress.finals = holds_finals() && finals.begun();
   progress.best = results.shown_best();

@@ -17,6 +17,9 @@
 #include "system/clock.hpp"
 #include "system/event_loop.hpp"
 
+namespace xtune {
+class RemoteDevices;
+}  // namespace xtune
 namespace xtune::store {
 class GrowingRecords;
 }  // namespace xtune::store
@@ -133,6 +136,7 @@ struct TuneServices {
   std::vector<BenchService*> benches;  ///< for target.device, then for each of target.further
   system::Clock& clock;
   const std::atomic<bool>& stop;
+  RemoteDevices* remote = nullptr;  ///< set: these compile and measure, in the place of compiler and benches
 };
 
 /// A further device takes part if configurations wait for one, after it has measured a configuration in full that the

@@ -43,6 +43,7 @@ struct Tuning {
   FakeClock clock;
   RecordingObserver observer;
   std::atomic<bool> stop{false};
+  RemoteDevices* remote = nullptr;  ///< measures in the place of compiler and bench
   run::Target target;
   run::TuneOptions options;
   std::string parameters = "A = [1, 2, 3]\nB = { values = [10, 20], compile_time = false }\n";
@@ -103,7 +104,9 @@ struct Tuning {
     for (const auto& each : further) each->jobs.clear();
     spec = spec::parse_spec(spec_text(), "t.toml", folder.path());
     spec.measure.finals = finals;
-    return run::tune(spec, spec.cases.front(), target, options, {loop, compiler, benches(), clock, stop}, observer);
+    run::TuneServices services{loop, compiler, benches(), clock, stop, remote};
+    if (remote) services.benches.clear();
+    return run::tune(spec, spec.cases.front(), target, options, services, observer);
   }
 
   static std::int64_t value(const Bindings& config, const std::string& name) {
