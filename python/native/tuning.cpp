@@ -9,6 +9,7 @@
 #include "results.hpp"
 #include "xtune/kernel.hpp"
 #include "xtune/lookup.hpp"
+#include "xtune/remote.hpp"
 #include "xtune/tune.hpp"
 #include "xtune/version.hpp"
 
@@ -85,6 +86,37 @@ void add_member(Type& type, const char* name, Member Settings::*which) {
   type.def_property(name, get, set);
 }
 
+/// The workers of an executor (xtune._remote), by an object of Python.
+class PythonDevices final : public RemoteDevices {
+ public:
+  PythonDevices(py::object object, std::size_t parallel) : object_(std::move(object)), parallel_(parallel) {}
+  std::string target() override {
+    return with_gil([&] { return object_.get().attr("target")().cast<std::string>(); });
+  }
+  std::size_t parallel() const override { return parallel_; }
+  void send(const Batch& batch) override {
+    with_gil([&] { object_.get().attr("send")(batch.id, batch.problem, batch.configs, batch.finals); });
+  }
+  std::vector<Answer> answers() override {
+    return with_gil([&] {
+      std::vector<Answer> answers;
+      for (const py::handle each : object_.get().attr("answers")()) {
+        const auto [batch, configs, records, artifacts, lost] =
+            each.cast<std::tuple<std::uint64_t, std::vector<std::size_t>, py::bytes, std::filesystem::path, py::str>>();
+        answers.push_back({batch, configs, records, artifacts, escaped(lost)});
+      }
+      return answers;
+    });
+  }
+  void cancel_all() override {
+    with_gil([&] { object_.get().attr("cancel_all")(); });
+  }
+
+ private:
+  Shared object_;
+  const std::size_t parallel_;
+};
+
 void define_tune_settings(py::module_& module) {
   using Of = TuneSettings;
   py::class_<TuneRun> type(module, "TuneSettings");
@@ -104,11 +136,15 @@ void define_tune_settings(py::module_& module) {
   add_member<Of>(type, "retry_failed", &Of::retry_failed);
   add_member<Of>(type, "transfer", &Of::transfer);
   add_member<Of>(type, "configs", &Of::configs);
+  add_member<Of>(type, "compare", &Of::compare);
   add_member<Of>(type, "max_copy_bytes", &Of::max_copy_bytes);
   type.def("set_in_process", [](TuneRun& run, bool in_process) {
     run.settings.isolation = in_process ? Isolation::in_process : Isolation::process;
   });
   type.def("set_stop", &TuneRun::set_stop);
+  type.def("set_remote", [](TuneRun& run, py::object object, std::size_t parallel) {
+    run.settings.remote = std::make_shared<PythonDevices>(std::move(object), parallel);
+  });
   type.def("set_configs_of", [](TuneRun& run, py::object function) {
     run.settings.configs_of = [function = Shared(std::move(function))](const Bindings& problem) {
       return with_gil([&] { return converted<std::vector<Bindings>>(function.get()(problem), "configs", "dicts"); });
@@ -232,6 +268,16 @@ void define_runs(py::module_& module) {
   });
   module.def("all_configs", [](const Tunable& tunable, const CompileRun& run, std::uint64_t most) {
     return without_gil([&] { return all_configs(tunable, run.settings, most); });
+  });
+  module.def("describe_target", [](const Tunable& tunable, const TuneRun& run) {
+    const DescribedTarget target = without_gil([&] { return describe_target(tunable, run.settings); });
+    return py::make_tuple(escaped(target.kind), target.text);
+  });
+  module.def("pack_spec", [](const std::filesystem::path& path) {
+    const PackedSpec packed = without_gil([&] { return pack_spec(path); });
+    py::dict files;
+    for (const auto& [name, contents] : packed.files) files[py::str(name)] = py::bytes(contents);
+    return py::make_tuple(packed.spec, files);
   });
   module.def("load", [](const Tunable& tunable, const LoadSettings& settings) {
     return make_kernel(without_gil([&] { return load(tunable, settings); }));

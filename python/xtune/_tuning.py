@@ -187,7 +187,7 @@ def tune_settings_of(given: Mapping[str, Any], owner: str, where: str, but: Sequ
     known = {
         name: each.default
         for name, each in inspect.signature(inspect.unwrap(tune)).parameters.items()
-        if name not in ("kernel", "definition")
+        if name not in ("kernel", "definition", "executor", "workers")
     }
     for name in given:
         if name not in known or name in but:
@@ -242,6 +242,8 @@ def tune(
     on_measurement: Optional[Callable[[Measurement], None]] = None,
     stop: Any = None,
     max_copy_bytes: int = 4 << 30,
+    executor: Any = None,
+    workers: int = 0,
     **definition: "Unpack[Definition]",
 ) -> Result:
     """Finds the fastest configuration of a kernel that gives right results.
@@ -258,6 +260,11 @@ def tune(
     timed out. transfer: use results of other devices and problems. isolation: "process" (workers) or "in_process".
     configs: measure exactly these, or what a function of the problem returns. max_copy_bytes: limit for GPU arrays that
     are copied for the worker.
+
+    executor: a concurrent.futures.Executor (of Dask, mpi4py, Parsl, ...) whose workers measure on their devices; the
+    search and the store stay here (docs/executors.md). kernel: a spec or a source, not a Tunable. workers: how many the
+    executor has; 0: as it says, else 8. Each kind of device has its own search; the result is that of the kind that
+    answered first, and the store has the others.
 
     progress: True shows a bar (tqdm if installed) on standard error; a callable receives Progress. on_measurement:
     called with each Measurement, and with the compiler's log if it takes two arguments. stop: a threading.Event or
@@ -297,11 +304,14 @@ def tune_cases(
     on_measurement: Optional[Callable[[Measurement], None]] = None,
     stop: Any = None,
     max_copy_bytes: int = 4 << 30,
+    executor: Any = None,
+    workers: int = 0,
     **definition: "Unpack[Definition]",
 ) -> List[Result]:
     """Tunes every case (Tunable.add_case), in order: a Result each, fewer if `stop` ends the run. As tune.
 
-    With Tunable.across, Result.across has the one configuration for all cases.
+    With Tunable.across, Result.across has the one configuration for all cases. executor: if its workers have several
+    kinds of devices, the results of one kind follow those of another; Result.device shows which.
     """
     settings = dict(locals())
     return _tune(settings.pop("kernel"), settings.pop("definition"), settings, _native.tune_cases, "tune_cases")
@@ -312,11 +322,20 @@ def _tune(kernel, definition, settings, run, function):
         definition = {**definition, "problem": settings["problem"]}
         settings["problem"] = None
     tunable = tunable_of(kernel, definition, function)
-    native = _settings(tunable, **settings)
+    executor, workers = settings.pop("executor"), settings.pop("workers")
     with progress_listener(settings["progress"], tunable.name) as listener:
-        if listener is not None:
-            native.set_on_progress(listener)
-        found = run(tunable._native, native)
+
+        def search(connect, is_first):
+            native = _settings(tunable, **settings)
+            connect(native)
+            if listener is not None and is_first:
+                native.set_on_progress(listener)
+            return run(tunable._native, native)
+
+        if executor is None:
+            found = search(lambda native: None, True)
+        else:
+            found = _of_workers(executor, workers, kernel, definition, tunable, settings, search)
     tunable = tunable.copy()
     for result in found if isinstance(found, list) else [found]:
         object.__setattr__(
@@ -329,6 +348,22 @@ def _tune(kernel, definition, settings, run, function):
             ),
         )
     return found
+
+
+def _of_workers(executor, workers, kernel, definition, tunable, settings, search):
+    """The result of a call, or the results, from the workers of an executor."""
+    from xtune import _remote
+
+    if settings["isolation"] != "process":
+        raise InvalidArgumentError("executor: its workers measure in separate processes: isolation is 'process'")
+    workers = _remote.worker_count(executor, _checks.whole_number("workers", workers))
+    parcel = _remote.parcel_of(kernel, definition, tunable)
+    found = _remote.searches(executor, workers, parcel, settings, search)
+    if isinstance(found[0], list):
+        return [each for of_kind in found for each in of_kind]
+    for other in found[1:]:
+        warn(f"the executor also has {other.device.name} ({other.device.arch}): its own result is in the store")
+    return found[0]
 
 
 class _Compiler:
