@@ -182,8 +182,8 @@ def _settings(
 
 
 def tune_settings_of(given: Mapping[str, Any], owner: str, where: str, but: Sequence[str] = ()) -> Mapping[str, Any]:
-    """The settings of tune() with their defaults. Raises InvalidArgumentError if what is given has others, or one of
-    another type."""
+    """The settings of tune() with their defaults. Raises InvalidArgumentError if what is given has
+    others, or one of another type."""
     known = {
         name: each.default
         for name, each in inspect.signature(inspect.unwrap(tune)).parameters.items()
@@ -248,32 +248,38 @@ def tune(
 ) -> Result:
     """Finds the fastest configuration of a kernel that gives right results.
 
-    kernel: a Tunable, the path of a spec (.toml), the name of a kernel that comes with xtune, or a kernel's source, as text or as the path of its file (.cu, .hip,
-    .cpp), whose params, args, grid, block, reference and so on are then keywords, as of Tunable; `problem` has the
-    problem sizes in any case. With args=[x, InOut(y), 2.0, n], the source shows what is not given.
+    kernel: a Tunable, the path of a spec (.toml), the name of a kernel that comes with xtune, or a
+    kernel's source, as text or as the path of its file (.cu, .hip, .cpp), whose params, args, grid,
+    block, reference and so on are then keywords, as of Tunable; `problem` has the problem sizes in
+    any case. With args=[x, InOut(y), 2.0, n], the source shows what is not given.
 
-    backend: "cuda", "hip", "host", "auto", the first with a device and a compiler, or "gpu", the first with a GPU (else
-    UnavailableError). compiler: "hiprtc" or "clang" for hip. devices: indices; None: the first and all like it. store: directory of all measurements; None: XTUNE_CACHE_DIR,
-    else ~/.cache/xtune. keep=False: neither read nor write a store. jobs: compilers at a time, or as a float a fraction of
-    the cores; 0: automatic. evals, seconds: budget.
-    seed, strategy: of the search. fresh: measure again what the store has. retry_failed: try again what crashed or
-    timed out. transfer: use results of other devices and problems. isolation: "process" (workers) or "in_process".
-    configs: measure exactly these, or what a function of the problem returns. max_copy_bytes: limit for GPU arrays that
-    are copied for the worker.
+    backend: "cuda", "hip", "host", "auto", the first with a device and a compiler, or "gpu", the
+    first with a GPU (else UnavailableError). compiler: "hiprtc" or "clang" for hip. devices:
+    indices; None: the first and all like it. store: directory of all measurements; None:
+    XTUNE_CACHE_DIR, else ~/.cache/xtune. keep=False: neither read nor write a store. jobs:
+    compilers at a time, or as a float a fraction of the cores; 0: automatic. evals, seconds:
+    budget. seed, strategy: of the search. fresh: measure again what the store has. retry_failed:
+    try again what crashed or timed out. transfer: use results of other devices and problems.
+    isolation: "process" (workers) or "in_process". configs: measure exactly these, or what a
+    function of the problem returns. max_copy_bytes: limit for GPU arrays that are copied for the
+    worker.
 
-    executor: a concurrent.futures.Executor (of Dask, mpi4py, Parsl, ...) whose workers measure on their devices; the
-    search and the store stay here (docs/executors.md). kernel: a spec or a source, not a Tunable. workers: how many the
-    executor has; 0: as it says, else 8. Each kind of device has its own search; the result is that of the kind that
-    answered first, and the store has the others.
+    executor: a concurrent.futures.Executor (of Dask, mpi4py, Parsl, ...) whose workers measure on
+    their devices; the search and the store stay here (docs/executors.md). kernel: a spec or a
+    source, not a Tunable. workers: how many the executor has; 0: as it says, else 8. Each kind of
+    device has its own search; the result is that of the kind that answered first, and the store
+    has the others.
 
-    progress: True shows a bar (tqdm if installed) on standard error; a callable receives Progress. on_measurement:
-    called with each Measurement, and with the compiler's log if it takes two arguments. stop: a threading.Event or
-    anything with is_set(), which ends the run soon; the result is then `interrupted`. Ctrl-C raises KeyboardInterrupt
-    soon. In both cases the store keeps what was measured. An exception of a callback ends the run and leaves tune().
+    progress: True shows a bar (tqdm if installed) on standard error; a callable receives Progress.
+    on_measurement: called with each Measurement, and with the compiler's log if it takes two
+    arguments. stop: a threading.Event or anything with is_set(), which ends the run soon; the
+    result is then `interrupted`. Ctrl-C raises KeyboardInterrupt soon. In both cases the store
+    keeps what was measured. An exception of a callback ends the run and leaves tune().
 
-    The GIL is released. A process tunes one kernel at a time: other threads wait. Raises InvalidSpecError and
-    InvalidArgumentError for mistakes, UnavailableError without a device or a compiler, NothingValidError for an empty
-    space. A configuration that fails is part of the Result; without a winner, Result.best raises.
+    The GIL is released. A process tunes one kernel at a time: other threads wait. Raises
+    InvalidSpecError and InvalidArgumentError for mistakes, UnavailableError without a device or a
+    compiler, NothingValidError for an empty space. A configuration that fails is part of the
+    Result; without a winner, Result.best raises.
     """
     settings = dict(locals())
     return _tune(settings.pop("kernel"), settings.pop("definition"), settings, _native.tune, "tune")
@@ -308,10 +314,12 @@ def tune_cases(
     workers: int = 0,
     **definition: "Unpack[Definition]",
 ) -> List[Result]:
-    """Tunes every case (Tunable.add_case), in order: a Result each, fewer if `stop` ends the run. As tune.
+    """Tunes every case (Tunable.add_case), in order: a Result each, fewer if `stop` ends the run.
+    As tune.
 
-    With Tunable.across, Result.across has the one configuration for all cases. executor: if its workers have several
-    kinds of devices, the results of one kind follow those of another; Result.device shows which.
+    With Tunable.across, Result.across has the one configuration for all cases. executor: if its
+    workers have several kinds of devices, the results of one kind follow those of another;
+    Result.device shows which.
     """
     settings = dict(locals())
     return _tune(settings.pop("kernel"), settings.pop("definition"), settings, _native.tune_cases, "tune_cases")
@@ -412,17 +420,19 @@ def load(
 ) -> Kernel:
     """A kernel that runs the best stored configuration for the problem of each call.
 
-    kernel: a Tunable, the path of a spec (.toml), or the name of a kernel that comes with xtune, as `xtune kernels`
-    lists it: load("gemm"). policy: what the first call on a problem without measurements does:
-    "lookup" runs the nearest problem's configuration, "tune_once" tunes within the call, "tune_in_background" tunes in a
-    thread. tuning: the settings of tune() for that, such as {"seconds": 60}. checked: compare sizes of arrays with the
-    problem at each call. compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`. frozen: only
-    the bundle answers, no store is read or written, and Kernel.digest proves that processes make the same choices.
-    default_config: if nothing is stored. defines: for a spec in a file, like -D NAME=value. coverage: a file or a directory for a log
-    of the problems of calls, for `xtune coverage`. allocator: "torch" or "cupy", whose caching allocator then has the
-    scratch of GPU kernels, on the stream of each call; or two functions, allocate(bytes, stream), which returns an
-    address, and release(address, bytes, stream), which any thread may call. on_message: receives warnings, on any thread; default: Python's
-    warnings.
+    kernel: a Tunable, the path of a spec (.toml), or the name of a kernel that comes with xtune, as
+    `xtune kernels` lists it: load("gemm"). policy: what the first call on a problem without
+    measurements does: "lookup" runs the nearest problem's configuration, "tune_once" tunes within
+    the call, "tune_in_background" tunes in a thread. tuning: the settings of tune() for that, such
+    as {"seconds": 60}. checked: compare sizes of arrays with the problem at each call.
+    compile=False: run only compiled kernels. bundle: a file of `xtune store bundle`. frozen: only
+    the bundle answers, no store is read or written, and Kernel.digest proves that processes make
+    the same choices. default_config: if nothing is stored. defines: for a spec in a file, like -D
+    NAME=value. coverage: a file or a directory for a log of the problems of calls, for `xtune
+    coverage`. allocator: "torch" or "cupy", whose caching allocator then has the scratch of GPU
+    kernels, on the stream of each call; or two functions, allocate(bytes, stream), which returns an
+    address, and release(address, bytes, stream), which any thread may call. on_message: receives
+    warnings, on any thread; default: Python's warnings.
 
     Raises UnavailableError without a driver, UnsupportedError for programs and Kokkos units.
     """
@@ -517,10 +527,11 @@ def best(
     frozen: bool = False,
     other_architectures: bool = False,
 ) -> Choice:
-    """The best stored configuration for a problem. If there is none, Choice.kind is "default", and Choice.config is
-    empty. Nothing is measured.
+    """The best stored configuration for a problem. If there is none, Choice.kind is "default", and
+    Choice.config is empty. Nothing is measured.
 
-    arch: "sm_90", "gfx90a", which needs no device; default: this machine's device. frozen: only the bundle answers.
+    arch: "sm_90", "gfx90a", which needs no device; default: this machine's device. frozen: only the
+    bundle answers.
     """
     tunable = _known_tunable(kernel, "best")
     settings = _native.LookupSettings()
@@ -568,9 +579,11 @@ def compile_all(
     jobs: Union[int, float] = 0,
     stop: Any = None,
 ) -> List[CompiledConfig]:
-    """Compiles these configurations, for sweeps of your own: a CompiledConfig each. No device is needed.
+    """Compiles these configurations, for sweeps of your own: a CompiledConfig each. No device is
+    needed.
 
-    arch: "sm_90a", "gfx90a"; default: the device's. A configuration that the space does not allow is `rejected`.
+    arch: "sm_90a", "gfx90a"; default: the device's. A configuration that the space does not allow
+    is `rejected`.
     """
     tunable = _known_tunable(kernel, "compile_all")
     settings = _compile_settings(backend, compiler, arch, problem, store, jobs, stop)
@@ -633,10 +646,11 @@ def _benchmark(
 ) -> Timing:
     """Times the kernel with the arguments of a call, and returns a Timing in milliseconds.
 
-    cold=True: as tune() measures, to compare configurations: single launches after the caches were flushed, by the
-    device's clock, on a stream of the library's own, once the stream of the call has ended. cold=False: as an application
-    launches: batches of at least min_sample_ms, with warm caches, by the wall clock. samples: at most this many;
-    max_seconds: none begins later. Arrays that the kernel writes change with every launch, and results are not compared.
+    cold=True: as tune() measures, to compare configurations: single launches after the caches were
+    flushed, by the device's clock, on a stream of the library's own, once the stream of the call
+    has ended. cold=False: as an application launches: batches of at least min_sample_ms, with warm
+    caches, by the wall clock. samples: at most this many; max_seconds: none begins later. Arrays
+    that the kernel writes change with every launch, and results are not compared.
     """
     return kernel._benchmark(args, named, cold, _checks.whole_number("samples", samples), min_sample_ms, max_seconds)
 

@@ -56,9 +56,9 @@ else:
 class Argument:
     """An argument as the decorated function sees it, which returns the source.
 
-    name: of the parameter. dtype: "f32". ctype: the same in C++, "float". shape: of an array, () for a number. value: of
-    a number in `key`, else None. As text it is its name. A function that reads the shape of an array is tuned for each
-    shape of it.
+    name: of the parameter. dtype: "f32". ctype: the same in C++, "float". shape: of an array, ()
+    for a number. value: of a number in `key`, else None. As text it is its name. A function that
+    reads the shape of an array is tuned for each shape of it.
     """
 
     def __init__(
@@ -697,27 +697,32 @@ def autotune(
     version: Optional[str] = None,
     **definition: "Unpack[AutotuneDefinition]",
 ) -> Callable[[Callable], Any]:
-    """Tunes a function when it is first called: one that returns a kernel's source, a Triton kernel, or any other.
+    """Tunes a function when it is first called: one that returns a kernel's source, a Triton
+    kernel, or any other.
 
-    params: values by name; or configs: a list of configurations (dicts or triton.Configs), exactly which are tried.
+    params: values by name; or configs: a list of configurations (dicts or triton.Configs), exactly
+    which are tried.
 
     With grid and block, the function returns the source of a kernel in CUDA C++ or HIP C++:
 
-        @xtune.autotune(params={"BLOCK": [64, 128, 256]}, key=["n"], grid="ceildiv(n, BLOCK)", block="BLOCK",
-                        reference=lambda x, y, a: a * x + y)
+        @xtune.autotune(params={"BLOCK": [64, 128, 256]}, key=["n"], grid="ceildiv(n, BLOCK)",
+                        block="BLOCK", reference=lambda x, y, a: a * x + y)
         def saxpy(x: xtune.In, y: xtune.InOut, a: np.float32, n: np.int32):
-            return '''extern "C" __global__ void saxpy(const float* x, float* y, float a, int n) {...}'''
+            return '''extern "C" __global__
+                      void saxpy(const float* x, float* y, float a, int n) {...}'''
 
         saxpy(x, y, 2.0, n)
 
-    Each parameter of the function is an argument of the kernel, in its order, annotated with In, Out, InOut (or an
-    object of them, In(shape=("n",))), Scratch, or the type of a number. The function is called with an Argument for each
-    of them, so that the source may depend on types. Integers are problem sizes: expressions use them by name.
+    Each parameter of the function is an argument of the kernel, in its order, annotated with In,
+    Out, InOut (or an object of them, In(shape=("n",))), Scratch, or the type of a number. The
+    function is called with an Argument for each of them, so that the source may depend on types.
+    Integers are problem sizes: expressions use them by name.
 
-    key: names of numbers; another value of one of them, or another dtype of an array, is tuned by itself. Default: all
-    integers. Integers that are not in the key may change freely if the shapes of arrays are expressions: the
-    configuration stays, and grid and sizes follow. The other keywords are those of Tunable: reference, validator,
-    constraints, metrics. The arguments of the first call are copied; only the launch that follows writes to them.
+    key: names of numbers; another value of one of them, or another dtype of an array, is tuned by
+    itself. Default: all integers. Integers that are not in the key may change freely if the shapes
+    of arrays are expressions: the configuration stays, and grid and sizes follow. The other
+    keywords are those of Tunable: reference, validator, constraints, metrics. The arguments of the
+    first call are copied; only the launch that follows writes to them.
 
     A Triton kernel is tuned as it is, and launched as before:
 
@@ -728,7 +733,8 @@ def autotune(
 
         add[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, y, n)
 
-    Its configurations are compiled ahead in threads, and then raced. The dtypes of all arrays belong to the key.
+    Its configurations are compiled ahead in threads, and then raced. The dtypes of all arrays
+    belong to the key.
 
     Any other function is timed in this process, and gets the parameters as keywords:
 
@@ -738,16 +744,20 @@ def autotune(
 
         add(x, y, n)
 
-    For both, key has names of arguments; arrays count by dtype and shape, others by their value. Default: none. restore:
-    names of arrays that get their contents back before each call while tuning, and afterwards. prepare: called with the
-    arguments and a configuration, on several threads at once, before any configuration is timed: to compile it, say; an
-    exception makes it fail. timer: "torch" (events of the current stream, with a flushed L2 cache), "wall", or "auto":
-    torch if an argument is a tensor on a GPU. validator: called with the first result of each configuration and the
-    arguments; False or an exception makes it fail. version: stored results answer as long as it stays the same; default:
-    from the code of the function and the validator, for Triton also of the functions that it calls. constraints, measure,
-    metrics, minimize, maximize: as of Tunable. A configuration whose call raises fails; a call that hangs is not ended.
+    For both, key has names of arguments; arrays count by dtype and shape, others by their value.
+    Default: none. restore: names of arrays that get their contents back before each call while
+    tuning, and afterwards. prepare: called with the arguments and a configuration, on several
+    threads at once, before any configuration is timed: to compile it, say; an exception makes it
+    fail. timer: "torch" (events of the current stream, with a flushed L2 cache), "wall", or "auto":
+    torch if an argument is a tensor on a GPU. validator: called with the first result of each
+    configuration and the arguments; False or an exception makes it fail. version: stored results
+    answer as long as it stays the same; default: from the code of the function and the validator,
+    for Triton also of the functions that it calls. constraints, measure, metrics, minimize,
+    maximize: as of Tunable. A configuration whose call raises fails; a call that hangs is not
+    ended.
 
-    tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at the first call.
+    tune_settings: of xtune.tune, such as {"seconds": 30}. Raises what tune and Tunable raise, at
+    the first call.
     """
     if "check" in definition:  # an earlier name
         definition.setdefault("validator", definition.pop("check"))

@@ -6,7 +6,8 @@ import re
 class Error(RuntimeError):
     """What xtune could not do. The message says what is wrong, where, and what to do about it.
 
-    kind: "invalid_spec", "invalid_argument", "unavailable", "unsupported", "nothing_valid", "io" or "interrupted".
+    kind: "invalid_spec", "invalid_argument", "unavailable", "unsupported", "nothing_valid", "io" or
+    "interrupted".
     """
 
     kind = ""
@@ -55,8 +56,9 @@ class StoppedError(Error):
 
 
 class CallbackMistake(BaseException):
-    """A callback that cannot be called, or that does not answer: it ends the run instead of making results wrong. Not an
-    Exception, which would fail one configuration. errors.cpp makes an InvalidArgumentError of it, so no user sees it.
+    """A callback that cannot be called, or that does not answer: it ends the run instead of making
+    results wrong. Not an Exception, which would fail one configuration. errors.cpp makes an
+    InvalidArgumentError of it, so no user sees it.
     """
 
 

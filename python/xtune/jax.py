@@ -35,15 +35,17 @@ _numbers = itertools.count()
 def op(spec: Any, *, words: Optional[Dict[str, Any]] = None, **settings: Any) -> Callable:
     """A function of JAX arrays that calls a kernel, also within jax.jit.
 
-    spec: what xtune.load takes with these settings, or a kernel that it returned; without `backend`, that of JAX's
-    default device. words: of the spec's problem, for all calls.
+    spec: what xtune.load takes with these settings, or a kernel that it returned; without
+    `backend`, that of JAX's default device. words: of the spec's problem, for all calls.
 
-    The function is called as the kernel: arrays that every call needs go by position, other arrays, scalars and names
-    of the problem by name. Scalars and names are Python's numbers, bools and texts, which a traced value is not. It
-    returns the outputs, and then the arrays that the kernel changes; the caller's own stay as they are. jax.vmap calls it once for each slice; for gradients, use jax.custom_vjp.
+    The function is called as the kernel: arrays that every call needs go by position, other arrays,
+    scalars and names of the problem by name. Scalars and names are Python's numbers, bools and
+    texts, which a traced value is not. It returns the outputs, and then the arrays that the kernel
+    changes; the caller's own stay as they are. jax.vmap calls it once for each slice; for
+    gradients, use jax.custom_vjp.
 
-    Raises InvalidArgumentError if arguments do not fit, and UnavailableError if jax_call.cpp cannot be compiled. What
-    goes wrong later, in the launch, is an error of JAX.
+    Raises InvalidArgumentError if arguments do not fit, and UnavailableError if jax_call.cpp cannot
+    be compiled. What goes wrong later, in the launch, is an error of JAX.
     """
     if not isinstance(spec, xtune.Kernel):
         settings.setdefault("backend", "host" if jax.default_backend() == "cpu" else "gpu")

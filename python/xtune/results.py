@@ -188,7 +188,8 @@ def _html_table(titles: List[str], rows: List[List[Value]]) -> str:
 class Result:
     """The result of tuning one problem.
 
-    It can be copied and pickled: in another process, kernel(), source and save() work, and kernel(config) does not.
+    It can be copied and pickled: in another process, kernel(), source and save() work, and
+    kernel(config) does not.
     """
 
     kernel_name: str
@@ -230,12 +231,14 @@ class Result:
 
     @_checks.checked
     def kernel(self, config: Optional[Mapping[str, Value]] = None, *, checked: bool = True):
-        """The winner as a callable Kernel, only for this problem; it needs neither a store nor a compiler.
+        """The winner as a callable Kernel, only for this problem; it needs neither a store nor a
+        compiler.
 
-        config: another configuration of the space instead, such as that of a measurement. Its binary comes from the
-        store; if that has none, it is compiled. checked: compare the sizes of arrays with the problem at each call.
-        xtune.load makes a kernel for any problem. Raises NothingValidError without a winner, or if the configuration does
-        not compile or is not in the space, UnavailableError if the winner's binary is missing.
+        config: another configuration of the space instead, such as that of a measurement. Its
+        binary comes from the store; if that has none, it is compiled. checked: compare the sizes of
+        arrays with the problem at each call. xtune.load makes a kernel for any problem. Raises
+        NothingValidError without a winner, or if the configuration does not compile or is not in
+        the space, UnavailableError if the winner's binary is missing.
         """
         if config is None:
             return self._native.kernel(checked)
@@ -263,8 +266,9 @@ class Result:
         return _native.load_result(os.fspath(directory))
 
     def to_pandas(self):
-        """The measurements as a pandas.DataFrame: a column for each parameter, then outcome, time_ms, interval, noise,
-        metrics and resources; in the order of `measurements`. Raises ImportError without pandas."""
+        """The measurements as a pandas.DataFrame: a column for each parameter, then outcome,
+        time_ms, interval, noise, metrics and resources; in the order of `measurements`. Raises
+        ImportError without pandas."""
         return to_pandas(self.measurements)
 
     def __repr__(self) -> str:
@@ -308,8 +312,8 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class CompiledConfig:
-    """One configuration that compile_all compiled, or could not compile. A pickle has the fields only: in another
-    process it cannot be called."""
+    """One configuration that compile_all compiled, or could not compile. A pickle has the fields
+    only: in another process it cannot be called."""
 
     config: Config
     outcome: str  #: ok, rejected, compile_failed, timed_out or crashed
@@ -328,8 +332,8 @@ class CompiledConfig:
 
     @_checks.checked
     def kernel(self, checked: bool = True):
-        """The configuration as a callable Kernel for the problem that it was compiled for. Raises NothingValidError if
-        it was not compiled."""
+        """The configuration as a callable Kernel for the problem that it was compiled for. Raises
+        NothingValidError if it was not compiled."""
         return self._native.kernel(checked)
 
     def __getstate__(self):

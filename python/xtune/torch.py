@@ -26,20 +26,24 @@ def op(
 ) -> Callable:
     """Registers a custom operator, and returns it.
 
-    name: "mylib::gemm". spec: what xtune.load takes with these settings, or a kernel that it returned. schema: the
-    operator's, "(Tensor a, Tensor b, float alpha=1.0) -> Tensor": arguments have the names of the spec's arguments, or
-    of words of its problem, in any case of letters; other tensors stand for the inputs that every call needs, in their
-    order. A tensor that the kernel changes in place is "Tensor(a!)"; such a call returns nothing: "-> ()". words: of the
+    name: "mylib::gemm". spec: what xtune.load takes with these settings, or a kernel that it
+    returned. schema: the operator's, "(Tensor a, Tensor b, float alpha=1.0) -> Tensor": arguments
+    have the names of the spec's arguments, or of words of its problem, in any case of letters;
+    other tensors stand for the inputs that every call needs, in their order. A tensor that the
+    kernel changes in place is "Tensor(a!)"; such a call returns nothing: "-> ()". words: of the
     problem, for all calls.
 
-    Shapes and types of the outputs follow from the inputs without a launch, so that torch.compile traces the operator
-    without a break. Each size that it meets is another problem: dynamic shapes become fixed ones.
+    Shapes and types of the outputs follow from the inputs without a launch, so that torch.compile
+    traces the operator without a break. Each size that it meets is another problem: dynamic shapes
+    become fixed ones.
 
-    backward: called with the gradients of the outputs, which are contiguous, and the operator's arguments; returns the
-    gradient of each argument, None where there is none: lambda grad, a, b: (gemm(grad, b.t()), gemm(a.t(), grad)).
+    backward: called with the gradients of the outputs, which are contiguous, and the operator's
+    arguments; returns the gradient of each argument, None where there is none: lambda grad, a, b:
+    (gemm(grad, b.t()), gemm(a.t(), grad)).
 
-    Before a CUDA graph is captured, call the operator once with arguments of the same shapes: the first call on a
-    problem loads its kernel. Raises InvalidArgumentError for a schema that does not fit the kernel.
+    Before a CUDA graph is captured, call the operator once with arguments of the same shapes: the
+    first call on a problem loads its kernel. Raises InvalidArgumentError for a schema that does not
+    fit the kernel.
     """
     kernel = spec if isinstance(spec, xtune.Kernel) else xtune.load(spec, **settings)
     call = _Call(name, kernel, torch._C.parse_schema(name + schema), dict(words or {}))

@@ -149,20 +149,23 @@ class _Buffer:
 class In(_Buffer):
     """An array that the kernel reads and must not write.
 
-    data: an array of NumPy, PyTorch, CuPy, Numba or JAX, which gives dtype, shape and contents; a function of the
-    problem (a dict), or of any of `problem`, `name`, `dtype` ("f32"), `shape` and `seed` by their names, that returns
-    such contents; the path of a .npy file (os.PathLike); or how to fill it: "auto",
-    "integer", "uniform", "normal", "zero", "one", "range", "sorted", "permutation" or "one_hot", or a word with its
-    numbers: {"integers": (first, end)} for random integers that are at least first and below end, such as indices,
-    {"sorted": (first, end)} for these in ascending order, {"offsets": end} for where the rows of a sparse matrix begin,
-    {"one_hot": count} for several ones in a row, {"formula": "index % 7"} for the value of an expression in which `index`
-    is an element's number, and i0, i1, ... its indices in each dimension. A number may be an expression over the problem and the names of other
-    buffers, which stand for their number of elements. None: "auto", small random numbers.
+    data: an array of NumPy, PyTorch, CuPy, Numba or JAX, which gives dtype, shape and contents; a
+    function of the problem (a dict), or of any of `problem`, `name`, `dtype` ("f32"), `shape` and
+    `seed` by their names, that returns such contents; the path of a .npy file (os.PathLike); or how
+    to fill it: "auto", "integer", "uniform", "normal", "zero", "one", "range", "sorted",
+    "permutation" or "one_hot", or a word with its numbers: {"integers": (first, end)} for random
+    integers that are at least first and below end, such as indices, {"sorted": (first, end)} for
+    these in ascending order, {"offsets": end} for where the rows of a sparse matrix begin,
+    {"one_hot": count} for several ones in a row, {"formula": "index % 7"} for the value of an
+    expression in which `index` is an element's number, and i0, i1, ... its indices in each
+    dimension. A number may be an expression over the problem and the names of other buffers, which
+    stand for their number of elements. None: "auto", small random numbers.
     dtype: "f32", numpy.float32, torch.bfloat16; needed without an array.
-    shape: extents as numbers or expressions over the problem, ("M", "N"); without it the array's own, as numbers. With
-    expressions, one tuned kernel serves arrays of every size.
-    when: for calls with arrays, the boolean of the problem (or an expression) that is true where this input is passed.
-    transposed: the boolean of the problem that is true where it is passed as a transposed view.
+    shape: extents as numbers or expressions over the problem, ("M", "N"); without it the array's
+    own, as numbers. With expressions, one tuned kernel serves arrays of every size.
+    when: for calls with arrays, the boolean of the problem (or an expression) that is true where
+    this input is passed. transposed: the boolean of the problem that is true where it is passed as
+    a transposed view.
     """
 
     _role = "input"
@@ -201,9 +204,9 @@ class Scratch:
 class Scalar:
     """A number that is passed by value.
 
-    dtype: "i32", numpy.int32. value: a number or an expression. The name of a problem size makes calls set that size;
-    an expression with parameters is passed by xtune, and is not an argument of a call. default: what it is in a call
-    with arrays that does not pass it; otherwise the value.
+    dtype: "i32", numpy.int32. value: a number or an expression. The name of a problem size makes
+    calls set that size; an expression with parameters is passed by xtune, and is not an argument of
+    a call. default: what it is in a call with arrays that does not pass it; otherwise the value.
     """
 
     def __init__(self, dtype: Any, value: Formula, *, default: Optional[Formula] = None):
@@ -212,8 +215,8 @@ class Scalar:
 
 @_checks.checked_methods
 class Table:
-    """The address of an array with the addresses of buffers (float**): of, a name or several of arguments; count in each
-    of them, stride elements apart."""
+    """The address of an array with the addresses of buffers (float**): of, a name or several of
+    arguments; count in each of them, stride elements apart."""
 
     def __init__(self, of: Union[str, Sequence[str]], *, count: Formula = 1, stride: Formula = 0):
         self.of = of
@@ -223,11 +226,12 @@ class Table:
 
 @_checks.checked_methods
 class TensorMap:
-    """A CUtensorMap of the buffer `of` (NVIDIA GPUs of compute capability 9.0 and later), which xtune makes.
+    """A CUtensorMap of the buffer `of` (NVIDIA GPUs of compute capability 9.0 and later), which
+    xtune makes.
 
-    box: elements that one copy takes. swizzle, l2_promotion, interleave: bytes. shape, strides, element_strides: in
-    elements, where they differ from the buffer's. tf32: f32 is rounded to tf32. nan_outside: what lies outside reads as
-    NaN, not as zero.
+    box: elements that one copy takes. swizzle, l2_promotion, interleave: bytes. shape, strides,
+    element_strides: in elements, where they differ from the buffer's. tf32: f32 is rounded to tf32.
+    nan_outside: what lies outside reads as NaN, not as zero.
     """
 
     def __init__(
@@ -347,31 +351,33 @@ def _described(name: str, value: Any) -> tuple:
 class Tunable:
     """A kernel with its parameters, arguments and reference.
 
-    name: the kernel's name in the store, and its entry point unless entry is given; None: the source's only __global__
-    function. source: CUDA C++ or HIP C++; or source_file. Every keyword has a method of its own:
+    name: the kernel's name in the store, and its entry point unless entry is given; None: the
+    source's only __global__ function. source: CUDA C++ or HIP C++; or source_file. Every keyword
+    has a method of its own:
 
         params       {"BLOCK": [64, 128]}: macros of the source, and names in expressions
         problem      {"N": 4096}: problem sizes that expressions use by name
         cases        [{"N": 4096}, {"N": 8192}]: several problems, for tune_cases
-        args         the kernel's arguments by name, in its order: arrays, In, Out, InOut, Scratch, Scalar, Constant,
-                     TensorMap, or NumPy scalars. A NumPy integer becomes a problem size of the argument's name.
-                     Or a list in the kernel's order, [x, InOut(y), 2.0, n]: names, types, and what is not given of
-                     params, grid and block come from the source, and toml() shows them. An integer becomes a problem
+        args         the kernel's arguments by name, in its order: arrays, In, Out, InOut, Scratch,
+                     Scalar, Constant, TensorMap, or NumPy scalars. A NumPy integer becomes a
+                     problem size of the argument's name. Or a list in the kernel's order, [x,
+                     InOut(y), 2.0, n]: names, types, and what is not given of params, grid and
+                     block come from the source, and toml() shows them. An integer becomes a problem
                      size of the argument's name
-        grid, block  1 to 3 extents, each a number or an expression, "ceildiv(n, BLOCK)"; or a function that returns
-                     them: lambda n, BLOCK: -(-n // BLOCK)
+        grid, block  1 to 3 extents, each a number or an expression, "ceildiv(n, BLOCK)"; or a
+                     function that returns them: lambda n, BLOCK: -(-n // BLOCK)
         shared       dynamic shared memory in bytes
         constraints  expressions ("BLOCK * UNROLL <= 1024") or callables (lambda BLOCK, UNROLL: ...)
         reference    callable that returns the expected outputs; see the method
         validator    callable that judges the outputs; see the method
         tolerance    (rtol, atol), instead of the default for type and reduction
         options      compiler options; defines: {"NAME": "value"}; include_dirs: paths
-        metrics      {"GB_per_s": "12 * n / time_s / 1e9"}, or callables; minimize, maximize: one or two goals instead of
-                     the time, expressions or callables; see the methods
+        metrics      {"GB_per_s": "12 * n / time_s / 1e9"}, or callables; minimize, maximize: one or
+                     two goals instead of the time, expressions or callables; see the methods
         measure, search, validation   keys of these sections of a spec: {"rep": 20}
 
-    Methods return the Tunable. Raises InvalidArgumentError and InvalidSpecError; some mistakes show only in check_spec()
-    and in functions that use the Tunable.
+    Methods return the Tunable. Raises InvalidArgumentError and InvalidSpecError; some mistakes show
+    only in check_spec() and in functions that use the Tunable.
     """
 
     def __init__(
@@ -508,7 +514,8 @@ class Tunable:
 
     @classmethod
     def from_file(cls, path: Path, defines: Optional[Mapping[str, Value]] = None) -> "Tunable":
-        """Reads a spec file, or the spec of a kernel that comes with xtune, by its name; data, predicates, references and validators can be added. defines: like -D NAME=value.
+        """Reads a spec file, or the spec of a kernel that comes with xtune, by its name; data,
+        predicates, references and validators can be added. defines: like -D NAME=value.
 
         Raises StorageError, InvalidSpecError."""
         return cls._of(_native.Tunable.from_file(os.fspath(path), dict(defines or {})))
@@ -563,13 +570,15 @@ class Tunable:
         device: str = "host",
         prepare: Optional[Callable[[Dict[str, Value], Dict[str, Value]], Any]] = None,
     ) -> "Tunable":
-        """Tunes a function instead of a kernel: timed(problem, config) returns the milliseconds of what it measured.
+        """Tunes a function instead of a kernel: timed(problem, config) returns the milliseconds of
+        what it measured.
 
-        It is called once for each sample, in this process, on the thread of tune() and without a time limit. An
-        exception is a launch that failed. version: stored results answer as long as it stays the same. device: "cuda",
-        "hip" or "host", under whose name results are stored. prepare(problem, config): called once for each
-        configuration before it is timed, on several threads at once (`jobs`), and never while something is timed: to
-        compile it, say. An exception means that it does not compile. xtune.autotune makes such a function of any
+        It is called once for each sample, in this process, on the thread of tune() and without a
+        time limit. An exception is a launch that failed. version: stored results answer as long as
+        it stays the same. device: "cuda", "hip" or "host", under whose name results are stored.
+        prepare(problem, config): called once for each configuration before it is timed, on several
+        threads at once (`jobs`), and never while something is timed: to compile it, say. An
+        exception means that it does not compile. xtune.autotune makes such a function of any
         callable."""
         if prepare is not None:
             _checks.takes(f"{self.name}: prepare", prepare, 2)
@@ -616,9 +625,9 @@ class Tunable:
     def grid(self, *each: Union[Formula, Callable[..., Any]]) -> "Tunable":
         """1 to 3 extents, in blocks; or a function that returns them, as in Triton.
 
-        Its parameters are names of parameters and problem sizes (lambda n, BLOCK: -(-n // BLOCK)), or it takes a dict of
-        all (lambda META: (triton.cdiv(n, META["BLOCK"]),)). It is called once, and becomes expressions, so it cannot
-        branch on a value."""
+        Its parameters are names of parameters and problem sizes (lambda n, BLOCK: -(-n // BLOCK)),
+        or it takes a dict of all (lambda META: (triton.cdiv(n, META["BLOCK"]),)). It is called
+        once, and becomes expressions, so it cannot branch on a value."""
         self._native.grid(_formulas(each))
         return self
 
@@ -653,9 +662,11 @@ class Tunable:
         cluster: Launch = (),
         cooperative: bool = False,
     ) -> "Tunable":
-        """Adds a kernel to those that are launched in sequence; excludes entry and the extents of a single launch.
+        """Adds a kernel to those that are launched in sequence; excludes entry and the extents of a
+        single launch.
 
-        args: names of its arguments, in its order; empty: all. when: the step is skipped where this is false."""
+        args: names of its arguments, in its order; empty: all. when: the step is skipped where this
+        is false."""
         self._native.step(
             entry=entry,
             grid=extents(grid),
@@ -687,10 +698,11 @@ class Tunable:
         return self
 
     def params(self, names: Sequence[str], rows: Sequence[Sequence[Value]], launch_only: bool = False) -> "Tunable":
-        """Parameters whose values belong together: params(("BLOCK_M", "BLOCK_N"), [(128, 64), (64, 64)]).
+        """Parameters whose values belong together:
+        params(("BLOCK_M", "BLOCK_N"), [(128, 64), (64, 64)]).
 
-        Each row has a value for each name, and only the rows are tried. As params={...} of Tunable, the key is a tuple
-        of the names. launch_only: as in param."""
+        Each row has a value for each name, and only the rows are tried. As params={...} of Tunable,
+        the key is a tuple of the names. launch_only: as in param."""
         self._native.params(list(names), [list(row) for row in rows], launch_only)
         return self
 
@@ -709,9 +721,9 @@ class Tunable:
     ) -> "Tunable":
         """A condition that every configuration must satisfy: an expression, or a callable.
 
-        A callable's parameters are names of parameters and problem sizes (names overrides them), or others with a
-        default, which they keep; it is called once for each combination of their values, and its exceptions leave
-        tune()."""
+        A callable's parameters are names of parameters and problem sizes (names overrides them), or
+        others with a default, which they keep; it is called once for each combination of their
+        values, and its exceptions leave tune()."""
         if isinstance(condition, str):
             self._native.constraint(condition)
             return self
@@ -722,16 +734,17 @@ class Tunable:
         return self
 
     def candidates(self, model: str, map: Optional[Mapping[str, Formula]] = None, top_k: int = 20) -> "Tunable":
-        """Starts the search at configurations that a cost model suggests: a template ("matmul") and a formula for each
-        of its names."""
+        """Starts the search at configurations that a cost model suggests: a template ("matmul") and
+        a formula for each of its names."""
         self._native.candidates(model, list((map or {}).items()), _checks.whole_number("top_k", top_k, 1, 2**31 - 1))
         return self
 
     # Arguments, in the kernel's order.
 
     def arg(self, name: str, value: Any) -> "Tunable":
-        """The next argument of the kernel: an array (read by the kernel), In, Out, InOut, Scratch, Scalar, Constant,
-        TensorMap, Table, a NumPy scalar, or a struct by value: a ctypes.Structure, a NumPy record or bytes. Raises InvalidArgumentError for anything else.
+        """The next argument of the kernel: an array (read by the kernel), In, Out, InOut, Scratch,
+        Scalar, Constant, TensorMap, Table, a NumPy scalar, or a struct by value: a
+        ctypes.Structure, a NumPy record or bytes. Raises InvalidArgumentError for anything else.
         """
         if is_array(value):
             value = In(value)
@@ -798,7 +811,8 @@ class Tunable:
     def data(self, name: str, data: Any, dtype: Any = None) -> "Tunable":
         """The contents of an argument that is already declared: as the data of In.
 
-        dtype: of what a function returns; needed for a spec from a file. Contents on a GPU are read when a run begins.
+        dtype: of what a function returns; needed for a spec from a file. Contents on a GPU are read
+        when a run begins.
         """
         if isinstance(data, str):
             self._native.data_fill(name, _checks.require(f"the data of '{name}'", data, str), [])
@@ -842,21 +856,22 @@ class Tunable:
     def reference(self, function: Callable[..., Any]) -> "Tunable":
         """Code that computes the expected outputs, once for each problem.
 
-        Its parameters are names of inputs (NumPy arrays before the launch), of scalars and of problem sizes, or
-        `inputs` and `problem` (dicts). It returns the only output, or a dict of outputs by name; numbers are rounded to
-        the output's type. bf16 and 8-bit floats are f32 arrays. If it raises, tune() raises InvalidArgumentError from
-        that."""
+        Its parameters are names of inputs (NumPy arrays before the launch), of scalars and of
+        problem sizes, or `inputs` and `problem` (dicts). It returns the only output, or a dict of
+        outputs by name; numbers are rounded to the output's type. bf16 and 8-bit floats are f32
+        arrays. If it raises, tune() raises InvalidArgumentError from that."""
         self._native.reference(_callbacks.reference(function, self._scalars))
         return self
 
     def validator(self, function: Callable[..., Any], label: Optional[str] = None) -> "Tunable":
         """Code that judges the outputs of every configuration that runs.
 
-        Its parameters are names of outputs (NumPy arrays after the launch), inputs, scalars, problem sizes and
-        parameters, or `inputs`, `outputs`, `config` and `problem` (dicts). The result is wrong if it returns False or
-        raises; None is right. label: stored results are validated again if it changes; default: from the code of the
-        function, of the functions of its module that it calls, and from the values that both use (closures, defaults,
-        an object's state, globals)."""
+        Its parameters are names of outputs (NumPy arrays after the launch), inputs, scalars,
+        problem sizes and parameters, or `inputs`, `outputs`, `config` and `problem` (dicts). The
+        result is wrong if it returns False or raises; None is right. label: stored results are
+        validated again if it changes; default: from the code of the function, of the functions of
+        its module that it calls, and from the values that both use (closures, defaults, an object's
+        state, globals)."""
         native = _callbacks.validator(function, self._scalars, f"{self.name}: the validator")
         self._native.validator(native, label or label_of(function))
         return self
@@ -936,12 +951,14 @@ class Tunable:
         return self
 
     def metric(self, name: str, metric: Union[Formula, Callable[..., float]], label: Optional[str] = None) -> "Tunable":
-        """A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9"), or a callable.
+        """A value that is shown with results: metric("GB_per_s", "12 * N / time_s / 1e9"), or a
+        callable.
 
-        A callable's parameters are names that an expression may use (problem sizes, parameters, time_ms, time_s,
-        registers, ...) and of metrics before it, or `values` (a dict of all of them); it returns a number, or None for no
-        value. It is called whenever a value is needed, also for stored measurements: nothing that it returns is stored.
-        Its exceptions leave tune(). label: as of validator; decides whether finals of an earlier run count."""
+        A callable's parameters are names that an expression may use (problem sizes, parameters,
+        time_ms, time_s, registers, ...) and of metrics before it, or `values` (a dict of all of
+        them); it returns a number, or None for no value. It is called whenever a value is needed,
+        also for stored measurements: nothing that it returns is stored. Its exceptions leave
+        tune(). label: as of validator; decides whether finals of an earlier run count."""
         if callable(metric):
             self._native.metric_code(name, _callbacks.metric(metric, name), label or label_of(metric))
         else:
@@ -949,9 +966,11 @@ class Tunable:
         return self
 
     def minimize(self, *goals: Goal) -> "Tunable":
-        """One or two goals instead of the time: expressions, or callables, which become metrics ("goal", "goal_2").
+        """One or two goals instead of the time: expressions, or callables, which become metrics
+        ("goal", "goal_2").
 
-        With a callable, every configuration is measured in full: a race cannot know whether more time is worse."""
+        With a callable, every configuration is measured in full: a race cannot know whether more
+        time is worse."""
         self._native.minimize(self._goals(goals))
         return self
 
