@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   enum { ROWS = 256, N = 4096 };
   float* const x = malloc(sizeof(float) * ROWS * N);
   float* const y = malloc(sizeof(float) * ROWS);
+  if (argc < 2) fprintf(stderr, "usage: %s SPEC [BACKEND]\n", argv[0]);
   if (argc < 2 || !x || !y) return 2;
   for (int i = 0; i < ROWS * N; ++i) x[i] = (float)(i % 8);
 
