@@ -1,12 +1,13 @@
 // Tunes one matrix product for several shapes, whose sizes are arguments of the kernel, and then asks for a shape that
 // was not tuned. On the host backend it also computes that product and checks it.
-//   gemm_by_shape [backend [size]]
+//   gemm_by_shape [backend [size]]; the size is 1024, or 64 where a CPU runs the kernel
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "xtune/inventory.hpp"
 #include "xtune/kernel.hpp"
 #include "xtune/tune.hpp"
 
@@ -102,7 +103,9 @@ bool multiplies(const xtune::Kernel& product, std::int32_t m, std::int32_t n, st
 int main(int argc, char** argv) try {
   xtune::TuneSettings settings;
   if (argc > 1) settings.backend = argv[1];
-  const std::int64_t size = argc > 2 ? std::atoll(argv[2]) : 1024;
+  const std::string& backend = settings.backend;
+  const bool on_cpu = backend == "host" || (backend == "auto" && xtune::devices("gpu").empty());
+  const std::int64_t size = argc > 2 ? std::atoll(argv[2]) : on_cpu ? 64 : 1024;
   if (size < 64 || size % 64 != 0) throw xtune::Error(xtune::ErrorKind::invalid_argument, "size: a multiple of 64");
   const std::vector<xtune::Result> results = xtune::tune_cases(gemm(size), settings);
   for (const xtune::Result& result : results) {
