@@ -124,7 +124,8 @@ Measurement measurement_of(const spec::Spec& spec, const store::Record& record, 
         record.outcome == Outcome::ok ? measure::statistic(record.time_ms, spec.measure.statistic) : record.time_ms.min;
   if (record.outcome == Outcome::ok) measurement.metrics = store::metrics_of(spec, record);
   measurement.resources = resources_of(record.usage, store::shared_bytes(record));
-  measurement.reference_ms = store::reference_ms(record, spec.measure.statistic);
+  if (record.config != spec.validate.reference.config)
+    measurement.reference_ms = store::reference_ms(record, spec.measure.statistic);
   measurement.tainted = record.tainted;
   measurement.from_store = !attempts.contains(record.attempt);
   measurement.compile_s = record.compile_s;

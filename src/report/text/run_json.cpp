@@ -120,7 +120,8 @@ Json measured_json(const spec::Spec& spec, const store::Record& record) {
     if (!record.repeatable->same()) json["repeatable_message"] = record.repeatable->text();
   }
   if (record.device.locked_clock_mhz > 0) json["locked_clock_mhz"] = record.device.locked_clock_mhz;
-  if (const auto speedup = store::speedup(record, spec.measure.statistic)) {
+  const auto speedup = store::speedup(record, spec.measure.statistic);
+  if (speedup && record.config != spec.validate.reference.config) {
     json["reference_ms"] = store::reference_ms(record, spec.measure.statistic).value();
     json["speedup"] = *speedup;
   }

@@ -47,8 +47,8 @@ std::vector<MeasuredColumn> measured_columns(const spec::Spec& spec, const std::
       return ratio && &one != &standings.best() ? fmt::format("{:.3f} .. {:.3f}", ratio->low, ratio->high) : "";
     });
   if (any([](const store::Record& one) { return one.reference.has_value(); }))
-    add("speed-up", [by](const store::Record& one) {
-      const auto speedup = store::speedup(one, by);
+    add("speed-up", [by, reference = spec.validate.reference.config](const store::Record& one) {
+      const auto speedup = one.config == reference ? std::nullopt : store::speedup(one, by);
       return speedup ? fmt::format("{:.3g}", *speedup) : "-";
     });
   if (!compares)
@@ -456,6 +456,8 @@ std::string advisor_text(const run::TuneResult& result, const store::Record* bes
 /// The winner is emphasised, failures are red, and costs are dimmed.
 std::string with_styles(const std::string& text) {
   std::string marked;
+  if (best.config == spec.validate.reference.config && spec.validate.check.empty())
+    text += "      validated only against itself: it is the spec's reference\n";
   bool in_best = false;
   for (const std::string_view line : base::split_lines(text)) {
     const bool begins_best = line.starts_with("best: ");
