@@ -169,6 +169,9 @@ std::string finals_text(const spec::Spec& spec, const run::TuneResult& result, c
   std::string text =
       fmt::format("finals: {} configurations in {} rounds{}; all times are on their scale\n", finals.order().size(),
                   finals.rounds(), failures ? fmt::format(", {} failed", failures) : "");
+  if (const auto reported = spec::reported_names(spec); !reported.empty())
+    text += fmt::format("        {}: as reported in each configuration's own runs, not on that scale\n",
+                        fmt::join(reported, ", "));
   if (std::abs(result.slowdown - 1) > measure::finals_least_drift)
     text += fmt::format("        the device was {} than in the search\n", speed_text(result.slowdown));
   if (const double drift = finals.drift(); drift != 1)
