@@ -424,8 +424,11 @@ std::string reference_text(const spec::Spec& spec, const store::Record& best, bo
   if (faster)
     return fmt::format(
         "warning: the reference '{}' is faster than every configuration: {}, {:.3g} times as fast as the "
-        "best\n",
-        best.reference->name, base::human_time_ms(*time_ms), 1 / *speedup);
+        "best{}\n",
+        best.reference->name, base::human_time_ms(*time_ms), 1 / *speedup,
+        best.device.backend == "host" ? "; the host backend runs GPU kernels on a CPU, to check them: this comparison "
+                                        "says little about a GPU"
+                                      : "");
   return fmt::format("      reference: {}, {}: {:.3g} times the time of the best\n", best.reference->name,
                      base::human_time_ms(*time_ms), *speedup);
 }
