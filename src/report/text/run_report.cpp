@@ -397,8 +397,15 @@ std::string certainty_text(const spec::Spec& spec, const store::Standings& stand
       [&](const store::Record* record) { return record->tainted.empty() == standings.best().tainted.empty(); });
   const auto ratio = next == standings.order().end() ? std::nullopt : standings.ratio(**next);
   if (!ratio || !standings.by_time()) return {};
-  return fmt::format("      certain: the next one takes {:.3f} times as long ({:.3f} .. {:.3f})\n", ratio->value,
-                     ratio->low, ratio->high);
+  const auto closer = std::count_if(next, standings.order().end(), [&](const store::Record* record) {
+    const auto other = standings.ratio(*record);
+    return !record->tainted.empty() && (*next)->tainted.empty() && other && other->value < ratio->value;
+  });
+  const std::string text =
+      fmt::format("the next one takes {:.3f} times as long ({:.3f} .. {:.3f})", ratio->value, ratio->low, ratio->high);
+  if (closer == 0) return "      certain: " + text + "\n";
+  return fmt::format("      {}, but {} closer and disturbed: measure again\n", text,
+                     closer == 1 ? "1 other is" : fmt::format("{} others are", closer));
 }
 
 /// The winner with its time, metrics and ties.
@@ -449,6 +456,8 @@ std::string caveats_text(const spec::Spec& spec, const store::Record& best) {
                 ? "      not validated: the spec does not have [process] validate = true\n"
             : spec.process ? "      not validated but by its exit code: no validate or expect judges its output\n"
                            : "      not validated: the spec names no reference\n";
+  if (best.config == spec.validate.reference.config && spec.validate.check.empty())
+    text += "      validated only against itself: it is the spec's reference\n";
   return text;
 }
 
@@ -462,8 +471,6 @@ std::string advisor_text(const run::TuneResult& result, const store::Record* bes
 /// The winner is emphasised, failures are red, and costs are dimmed.
 std::string with_styles(const std::string& text) {
   std::string marked;
-  if (best.config == spec.validate.reference.config && spec.validate.check.empty())
-    text += "      validated only against itself: it is the spec's reference\n";
   bool in_best = false;
   for (const std::string_view line : base::split_lines(text)) {
     const bool begins_best = line.starts_with("best: ");

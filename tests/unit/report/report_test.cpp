@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "core/spec/process_spec.hpp"
 #include "core/store/objective.hpp"
 #include "report/text/run_report.hpp"
 #include "report/text/table.hpp"
@@ -240,6 +241,12 @@ TEST_CASE("The best is compared by the rounds of the finals, the others by what 
   // Not in the finals: 3.0 against the 2.0 that the search had measured of the best.
   CHECK(has(text, "3  3.25 ms      1.500  1.500 .. 1.500 "));
   CHECK(has(text, "      1 other is tied with it (within noise or 1 %)\n"));
+  CHECK_FALSE(has(text, "as reported"));
+  const auto process = std::make_shared<ProcessSpec>();
+  process->metrics.emplace_back().name = "rate";
+  Spec program = spec;
+  program.process = process;
+  CHECK(has(run_text(program, result, 10), "        rate: as reported in each configuration's own runs, not on that"));
   CHECK_FALSE(has(run_text(spec_with("[objective]\nminimize = \"time_ms * A\"\n"), result, 10), "vs best"));
 }
 
@@ -363,6 +370,43 @@ TEST_CASE("The default configuration has the time of its row in the table") {
   CHECK(has(text, "2  3.00 ms    1.500"));
   CHECK(has(text, "default: 3.00 ms, 1.5 times the time of the best"));
   CHECK(run_json(spec_with(""), result, 10)["default"]["time_ms"] == 3.0);
+}
+
+TEST_CASE("A reference configuration is not compared with itself") {
+  Spec spec = spec_with("");
+  spec.validate.reference.config = record_of(1, 2.0).config;
+  TuneResult result = result_of({record_of(1, 2.0), record_of(2, 4.0)});
+  for (Record& record : result.records) record.reference = ReferenceTime{"k at B=2 A=1", {2.1, 2.1, 2.1}};
+  const std::string text = run_text(spec, result, 10);
+  CAPTURE(text);
+  CHECK(has(text, "speed-up"));
+  CHECK_FALSE(has(text, "1.05"));
+  CHECK(has(text, "0.525"));
+  CHECK(has(text, "      validated only against itself: it is the spec's reference\n"));
+  CHECK_FALSE(run_json(spec, result, 10)["best"].contains("speedup"));
+  CHECK(run_json(spec, result, 10)["top"][1]["speedup"] == 0.525);
+  result.records.front().time_ms = result.records.back().time_ms;
+  result.records.back() = record_of(2, 1.0);
+  CHECK_FALSE(has(run_text(spec, result, 10), "against itself"));
+}
+
+TEST_CASE("A faster reference says less about a GPU where a CPU ran the kernels") {
+  TuneResult result = result_of({record_of(1, 2.0)});
+  result.records.front().reference = ReferenceTime{"serial", {1, 1, 1}};
+  const std::string faster = "warning: the reference 'serial' is faster than every configuration: 1.00 ms, 2 times as ";
+  CHECK(has(run_text(spec_with(""), result, 10), faster + "fast as the best\n"));
+  result.records.front().device.backend = "host";
+  CHECK(has(run_text(spec_with(""), result, 10), faster + "fast as the best; the host backend runs GPU kernels on a "));
+}
+
+TEST_CASE("The next one is not certain to be slower where others that were disturbed are closer") {
+  TuneResult result = result_of({record_of(1, 2.0), record_of(2, 2.1), record_of(3, 4.0), record_of(4, 9.0)});
+  for (const std::size_t i : {1, 3}) result.records[i].tainted = {"the CPUs were busy"};
+  CHECK(has(run_text(spec_with(""), result, 10),
+            "      the next one takes 2.000 times as long (2.000 .. 2.000), but 1 other is closer and disturbed: "
+            "measure again\n"));
+  result.records[1].time_ms = result.records[3].time_ms;
+  CHECK(has(run_text(spec_with(""), result, 10), "      certain: the next one takes 2.000 times as long "));
 }
 
 TEST_CASE("Lines are wrapped under their words; commands and marked code stay whole") {
