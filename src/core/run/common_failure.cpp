@@ -32,6 +32,17 @@ bool joins_parameters(const build::CompileRequest& request) {
          std::ranges::any_of(request.headers, [&](const auto& each) { return joins(each.second); });
 }
 
+/// With those in directives, such as #pragma unroll UNROLL.
+std::set<std::string> words_in(std::string_view source) {
+  std::set<std::string> words;
+  build::read_tokens(
+      source, [&](const build::Token& token) { words.insert(token.text); },
+      [&](const build::Directive& directive) {
+        for (const build::Token& token : build::tokens_of(directive.text)) words.insert(token.text);
+      });
+  return words;
+}
+
 }  // namespace
 
 void CommonFailure::add(std::uint64_t index, const std::string& key, const build::CompileRequest& request,
@@ -78,6 +89,7 @@ std::string CommonFailure::text(std::uint64_t others) const {
 
 void EqualImages::add(std::uint64_t index, const resolve::CandidateResolver& resolver, const space::Space& space,
                       const CompileAnswer& answer) {
+  if (words_.empty()) words_ = words_in(resolver.compile_request(space.at(index)).source);
   if (answer.outcome == Outcome::ok && !answer.image_sha256.empty())
     seen_[index] = build::key_of(resolver.measurement_key_parts(space.at(index), answer.image_sha256));
 }
@@ -100,11 +112,14 @@ std::vector<std::string> EqualImages::without_effect(const space::Space& space) 
     const bool differs = std::ranges::any_of(settings, [](const auto& each) { return each.second.second.size() > 1; });
     const auto whole =
         std::ranges::count_if(settings, [&](const auto& each) { return each.second.first == parameter.values.size(); });
+    const bool named = words_.contains(parameter.name);
     if (!differs && whole > 0 && parameter.values.size() > 1)
       sentences.push_back(fmt::format(
-          "{} has no effect: its {} values give the same binary and the same launch (compared at {} of the other "
-          "parameters). Does the kernel use that name?",
-          parameter.name, parameter.values.size(), base::counted(static_cast<std::size_t>(whole), "setting")));
+          "{} has no effect{}: its {} values give the same binary and the same launch (compared at {} of the other "
+          "parameters){}",
+          parameter.name, named ? " with this compiler" : "", parameter.values.size(),
+          base::counted(static_cast<std::size_t>(whole), "setting"),
+          named ? ", though the source uses that name" : ". Does the kernel use that name?"));
   }
   return sentences;
 }

@@ -53,6 +53,7 @@ class EqualImages {
 
  private:
   std::map<std::uint64_t, std::string> seen_;  ///< by index in the space
+  std::set<std::string> words_;                ///< in the source
 };
 
 }  // namespace xtune::run

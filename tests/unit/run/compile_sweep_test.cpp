@@ -167,6 +167,11 @@ TEST_CASE("a parameter with which neither the binary nor the launch changes is n
   sweep.compile("[0]");
   REQUIRE(sweep.without_effect.size() == 1);
   CHECK(sweep.without_effect[0].starts_with("C has no effect: its 2 values"));
+  std::ofstream(sweep.folder.path() / "k.cu") << "extern \"C\" __global__ void k(float*) {\n#pragma unroll C\n}\n";
+  sweep.compile("[0]");
+  REQUIRE(sweep.without_effect.size() == 1);
+  CHECK(sweep.without_effect[0].starts_with("C has no effect with this compiler: its 2 values"));
+  CHECK(sweep.without_effect[0].ends_with("the other parameters), though the source uses that name"));
   used = "unknown";  // without images nothing is compared
   sweep.compile("[0]");
   CHECK(sweep.without_effect.empty());
