@@ -221,10 +221,12 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
   const bool shell = command.front().find_first_of(" \t\n") != std::string::npos;
   const std::string whole = fmt::format("{} {}", options.build, fmt::join(command, " "));
   Words sources;
-  std::string word;
+  std::string word, missing;
   for (re2::StringPiece rest(whole); RE2::FindAndConsume(&rest, R"(([^\s'";&|<>()]+))", &word);)
     if (std::error_code ignored; RE2::FullMatch(word, source_ending) && fs::is_regular_file(word, ignored))
       sources.push_back(relative_to(word, base));
+    else if (missing.empty() && RE2::FullMatch(word, source_ending) && word.find('{') == std::string::npos)
+      missing = word;
   const Words outputs = outputs_of(whole, shell);
   if (RE2::PartialMatch(options.build, written_file, &word))
     throw bad_argument("--build: several builds run at once, and all would write {0}: write {{tmp}}/{0}",
@@ -237,6 +239,7 @@ std::string command_spec(const Words& command, const DirectOptions& options, con
         fs::path(sources.empty() ? command.front().substr(0, command.front().find_first_of(" \t\n")) : sources.front())
             .stem()
             .string();
+  if (name.starts_with('{') && !missing.empty()) throw bad_argument("{}: no such file", base::printable(missing, 80));
   Named process;
   if (shell || !options.build.empty()) process.emplace_back("shell", "true");
   if (!options.build.empty()) process.emplace_back("build", spec::toml_string(options.build));

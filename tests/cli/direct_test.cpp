@@ -145,6 +145,7 @@ TEST_CASE("options without use, and command lines without anything to tune, are 
   CHECK(has(refused("-p B=1 -p T=1,2 -- 'echo {B}'"), "-p T: the command has no {T}"));
   CHECK(has(refused("-p B=1 --build 'cc -DB={B} -c k.c -o k.o && cc k.o -o {out}' -- '{out}'"),
             "--build: several builds run at once, and all would write k.o: write {tmp}/k.o"));
+  CHECK(has(refused("-p B=1 --build 'cc -DB={B} none.c -o {out}' -- '{out}'"), "none.c: no such file"));
   cli.write("scale.cu", scale);
   CHECK(has(refused("scale.cu -D m=512"), "-D m: neither the kernel nor another option uses this name"));
   CHECK(has(refused("scale.cu -D N=512"), "(did you mean 'n'?); the kernel takes x, y, a, n"));
