@@ -43,22 +43,31 @@ std::string opening_comment(const std::string& toml) {
   return text;
 }
 
-/// The devices that runs would use, by backend; nullopt: none of this machine.
-using Devices = std::map<std::string, std::optional<device::DeviceInfo>>;
+/// What runs would use, by backend; nullopt: no device of this machine.
+using Targets = std::map<std::string, std::optional<run::Target>>;
 
-const std::optional<device::DeviceInfo>& device_for(const spec::Spec& spec, const CommonOptions& options,
-                                                    Devices& devices) {
+const std::optional<run::Target>& target_for(const spec::Spec& spec, const CommonOptions& options, Targets& targets) {
   const worker::TargetOptions target = for_kernel(spec, options.target_options(worker::TargetNeed::device));
-  const auto [found, is_new] = devices.try_emplace(target.backend);
+  const auto [found, is_new] = targets.try_emplace(target.backend);
   if (is_new) try {
-      found->second = worker::choose_target(spec, target).device;
+      found->second = worker::choose_target(spec, target);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unavailable) throw;
     }
   return found->second;
 }
 
-ShippedKernel kernel_at(const std::string& path, const CommonOptions& options, Devices& devices) {
+/// Whether the store answers with a result of this kernel: another one may have its name.
+bool is_tuned(const spec::Spec& spec, const CommonOptions& options, const run::Target& target,
+              const store::StoreView& view, const Bindings& problem) try {
+  store::SpecFit fit = fit_of(spec, problem, target, options.store_path());
+  const store::LookupResult found = view.look_up(problem, target.device, fit.rules());
+  return found.match == store::Match::exact && (found.stale || found.differences.empty());
+} catch (const Error&) {
+  return false;  // the spec's expressions have no value for it
+}
+
+ShippedKernel kernel_at(const std::string& path, const CommonOptions& options, Targets& targets) {
   ShippedKernel kernel;
   kernel.name = std::filesystem::path(path).stem().string();
   kernel.spec = read_spec(path, options, "");
@@ -67,13 +76,17 @@ ShippedKernel kernel_at(const std::string& path, const CommonOptions& options, D
     dispatch::require_kernel(kernel.spec);
     kernel.arguments = dispatch::ArgumentPlan(kernel.spec).passed_arguments();
   }
-  if (const auto& device = device_for(kernel.spec, options, devices)) {
-    kernel.device = device->name;
-    const auto view = store::StoreView::load(options.store_path(), device->arch, kernel.spec.kernel.name);
+  if (const auto& target = target_for(kernel.spec, options, targets)) {
+    kernel.device = target->device.name;
+    const auto view = store::StoreView::load(options.store_path(), target->device.arch, kernel.spec.kernel.name);
     tell_warnings(view.warnings());
-    for (const store::StoreView::Group& group : view.groups())
-      if (store::same_device(view.row_set().devices[group.device], *device))
-        kernel.tuned.push_back(view.row_set().problems[group.problem].sizes);
+    const spec::Spec spec = read_spec(path, options, target->backend.name);
+    for (const store::StoreView::Group& group : view.groups()) {
+      const Bindings& problem = view.row_set().problems[group.problem].sizes;
+      if (store::same_device(view.row_set().devices[group.device], target->device) &&
+          is_tuned(spec, options, *target, view, problem))
+        kernel.tuned.push_back(problem);
+    }
   }
   return kernel;
 }
@@ -127,16 +140,16 @@ void print_table_of(const std::vector<ShippedKernel>& kernels) {
 }
 
 int list_kernels(const KernelsOptions& options) {
-  Devices devices;
+  Targets targets;
   if (!options.path.empty()) {
-    const ShippedKernel kernel = kernel_at(options.path, options.common, devices);
+    const ShippedKernel kernel = kernel_at(options.path, options.common, targets);
     print_answer(
         options.common.format, [&] { return kernel_json(kernel); }, [&] { print_kernel(kernel); });
     return done;
   }
   std::vector<ShippedKernel> kernels;
   for (const std::filesystem::path& path : worker::shipped_specs())
-    if (!spec::load_suite(path)) kernels.push_back(kernel_at(path.string(), options.common, devices));
+    if (!spec::load_suite(path)) kernels.push_back(kernel_at(path.string(), options.common, targets));
   if (kernels.empty())
     throw Error(ErrorKind::unavailable, "the kernels of xtune (share/xtune/configs) are not installed");
   if (options.common.text()) return print_table_of(kernels), done;

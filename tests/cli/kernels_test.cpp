@@ -78,6 +78,11 @@ TEST_CASE("A kernel is tuned by its name in any directory, and by its path with 
         "exact");
   for (const char* command : {"check", "space", "why", "show"})
     CHECK_MESSAGE(cli.in_here({command, "reduction", "-D", "n=1000", "--backend", "host"}).exit_code == 0, command);
+  // Another kernel of this name does not count.
+  const std::string other = cli.copy_spec("[1]");
+  std::string text = read_file(other);
+  cli.write("copy.toml", text.replace(text.find("copy"), 4, "reduction"));
+  CHECK(cli.run(other).exit_code == 0);
   const json kernel = parsed(cli.in_here({"kernels", "reduction", "--format", "json"}));
   CHECK(kernel["arguments"][0] == json{{"name", "X"}, {"dtype", "f32"}, {"shape", {"n"}}, {"written", false}});
   CHECK(kernel["problem"] == json{{"n", 67108864}});
