@@ -171,8 +171,11 @@ Json verdicts_json(const Bindings& problem, const Verdicts& verdicts, const stor
 void print_text(const Bindings& problem, const Verdicts& verdicts, const store::LookupResult& lookup) {
   if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
   print_out("{} configurations: {} stored, {} never measured here\n", verdicts.asked, verdicts.stored, verdicts.never);
-  for (const auto& [parts, count] : verdicts.differing)
-    print_out("  {} measured under another key; what differs: {}\n", count, parts);
+  for (const auto& [parts, count] : verdicts.differing) {
+    const bool of_problem = (", " + parts + ",").find(", problem,") != std::string::npos;
+    print_out("  {} measured {}; what differs: {}\n", count, of_problem ? "for other problems" : "under another key",
+              parts);
+  }
   if (!verdicts.example.empty()) {
     print_out("  for example {} (stored -> now):\n", verdicts.example_config);
     for (const std::string& difference : verdicts.example) print_out("    {}\n", difference);

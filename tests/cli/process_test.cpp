@@ -76,6 +76,7 @@ TEST_CASE("a C++ program is built with g++, run, and its fastest configuration f
   CHECK(best["match"] == "exact");
   const CommandResult why = cli.xtune({"why", spec});
   CHECK(has(why.stdout_text, "6 configurations: 6 stored"));
+  CHECK(has(cli.xtune({"why", spec, "-D", "N=30"}).stdout_text, "  6 measured for other problems; what differs: "));
   const CommandResult text = cli.xtune({"run", spec, "--quiet"});
   CHECK(has(text.stdout_text, "rate"));
   CHECK(has(text.stdout_text, "not validated but by its exit code"));
