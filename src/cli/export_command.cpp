@@ -1,5 +1,7 @@
 // xtune export: a kernel with its best configurations as a library that does not need xtune. This gathers what the
 // store and the compilers know; the script export.py writes the text.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -14,6 +16,7 @@
 #include "core/init/signature.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
+#include "core/store/record_log.hpp"
 #include "report/text/run_report.hpp"
 #include "system/chosen_store.hpp"
 #include "worker/ipc/services.hpp"
@@ -138,10 +141,14 @@ class Export {
     const std::optional<Bindings> config = default_of(spec, problem, arch.target.device);
     if (!config)
       throw Error(ErrorKind::nothing_valid, fmt::format("{}: no configuration is valid for {}", name, title));
+    std::vector<std::string> others = store::recorded_archs(options_.common.store_path(), spec.kernel.name);
+    std::erase(others, arch.target.device.arch);
+    for (std::string& other : others)
+      if (const auto device = device::known_device(other); device && device::is_cpu(*device)) other += " (--arch host)";
     tell(
         "warning: {}: nothing was measured for {}: it gets the default configuration, whose speed is not known; "
-        "`xtune run` measures\n",
-        name, title);
+        "`xtune run` measures{}\n",
+        name, title, others.empty() ? "" : fmt::format("; the store has records of {}", fmt::join(others, ", ")));
     return {*config, "not measured: the default"};
   }
 
@@ -337,6 +344,11 @@ std::vector<run::Target> targets_of(const ExportOptions& options) {
   if (archs.empty()) archs.emplace_back();
   std::vector<run::Target> targets;
   for (const std::string& arch : archs) {
+    if (!arch.empty() && arch != "host" && device::feature_complaint(arch).empty() && !device::known_device(arch)) {
+      const std::string like = base::did_you_mean(arch, {"host"});
+      throw bad_argument("--arch: unknown architecture '{}'{}; known: host, {}", base::printable(arch),
+                         like.empty() ? device::did_you_mean_arch(arch) : like, fmt::join(device::known_archs(), ", "));
+    }
     worker::TargetOptions own = options.common.target_options(worker::TargetNeed::compiler);
     own.arch = arch == "host" ? "" : arch;
     if (arch == "host") own.backend = "host";

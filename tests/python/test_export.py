@@ -134,6 +134,7 @@ class Exports(unittest.TestCase):
         fails(2, "is named twice", spec, "--arch", "host,host")
         fails(2, "the suite has no entry with spec", spec, "--arch", "host", "--cases", self.suite(other, [{"M": 8}]))
         fails(2, "it is not a suite", spec, "--arch", "host", "--cases", spec)
+        fails(2, "unknown architecture 'hosts' (did you mean 'host'?); known: host, sm_", spec, "--arch", "hosts")
         fails(4, "clusters and cooperative launches", ROOT / "configs/gemm_hopper.toml", "--arch", "host")
         self.assertFalse((self.root / "out").exists())
         (self.root / "out").write_text("mine")
