@@ -68,6 +68,9 @@ class Exports(unittest.TestCase):
         self.assertIn(declared, (self.root / "out/gemm.h").read_text())
         source = (self.root / "out/gemm.cpp").read_text()
         self.assertIn("Above the best of a problem: ", source)
+        page = (self.root / "out/README.md").read_text()
+        self.assertRegex(page, r" for 2 measured problems\. Above the best of a problem: .* % on average\.\n")
+        self.assertNotIn("driver", page)
         for path in (self.root / "out").rglob("*.*"):
             if path.suffix in (".cpp", ".hpp", ".h"):
                 self.assertNotRegex(path.read_text(), r"#include .*xtune|libxtune")
@@ -131,10 +134,10 @@ class Exports(unittest.TestCase):
             self.assertIn(text, self.export(*command, code=code))
 
         fails(2, "unknown architecture 'zx1'", spec, "--arch", "sm_80,zx1")
+        fails(2, "unknown architecture 'hosts' (did you mean 'host'?); known: host, sm_", spec, "--arch", "hosts")
         fails(2, "is named twice", spec, "--arch", "host,host")
         fails(2, "the suite has no entry with spec", spec, "--arch", "host", "--cases", self.suite(other, [{"M": 8}]))
         fails(2, "it is not a suite", spec, "--arch", "host", "--cases", spec)
-        fails(2, "unknown architecture 'hosts' (did you mean 'host'?); known: host, sm_", spec, "--arch", "hosts")
         fails(4, "clusters and cooperative launches", ROOT / "configs/gemm_hopper.toml", "--arch", "host")
         self.assertFalse((self.root / "out").exists())
         (self.root / "out").write_text("mine")

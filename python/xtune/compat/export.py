@@ -527,12 +527,17 @@ def tree_code(tree, kernel, numbers, node=0, indent=2):
     )
 
 
+def counted(number, noun):
+    return f"{number} {noun}{'s' if number != 1 else ''}"
+
+
 def tree_comment(arch):
     tree = arch["tree"]
     if not tree:
         return f"{arch['arch']}: nothing was measured, so this is the spec's default, whose speed is not known."
     return (
-        f"{arch['arch']}, {arch['device']}: {len(tree['configs'])} configurations for {len(tree['cases'])} measured problems. "
+        f"{arch['arch']}, {arch['device']}: {counted(len(tree['configs']), 'configuration')} for "
+        f"{counted(len(tree['cases']), 'measured problem')}. "
         f"Above the best of a problem: {tree['max_regret'] * 100:.2f} % at most, {tree['mean_regret'] * 100:.2f} % on average."
     )
 
@@ -854,11 +859,12 @@ set_tests_properties({name} PROPERTIES SKIP_RETURN_CODE 77)
 
 def readme(kernel):
     name, request = kernel.name, kernel.request
-    notes = "".join(f"- {in_comment(tree_comment(one))}\n" for one in request["archs"])
+    notes = "".join(f"- {one_line(tree_comment(one))}\n" for one in request["archs"])
+    opens = "opens the driver at run time, and " if any(one["backend"] != "host" for one in request["archs"]) else ""
     return f"""# {request["kernel"]}
 
 A library with the kernel `{request["kernel"]}`, compiled for {", ".join(one["arch"] for one in request["archs"])}. `{name}.h` is its C interface, `{name}.hpp`
-adds C++. It opens the driver at run time, and needs nothing else to build or to run.
+adds C++. It {opens}needs nothing else to build or to run.
 
     cmake -S . -B build && cmake --build build && ctest --test-dir build
     build/{name}_selftest --time     # nanoseconds of a call
