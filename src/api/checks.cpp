@@ -1,7 +1,7 @@
 // Checks problems and configurations from code against the spec.
 #include "api/checks.hpp"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -31,8 +31,10 @@ Bindings overlaid(Bindings problem, const Bindings& given) {
   for (const auto& [name, value] : given) {
     const auto own = problem.find(name);
     if (own == problem.end())
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("problem: '{}' is not a name of the problem{}", name, base::did_you_mean(name, names)));
+      throw Error(
+          ErrorKind::invalid_argument,
+          fmt::format("problem: '{}' is not a name of the problem{}; it has {}", name, base::did_you_mean(name, names),
+                      names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
     own->second = like(name, value, own->second);
   }
   return problem;

@@ -27,7 +27,10 @@ TEST_CASE("settings that make no sense are refused") {
   CHECK(has(refused_with([](TuneSettings& s) { s.jobs = 100000; }), "jobs is 100000"));
   CHECK(has(refused_with([](TuneSettings& s) { s.backend = "hots"; }), "hots"));
   CHECK(has(refused_with([](TuneSettings& s) { s.devices = {99}; }), "99"));
-  CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"M", Value(1)}}; }), "'M' is not a name of the problem"));
+  CHECK(has(refused_with([](TuneSettings& s) {
+              s.problem = {{"M", Value(1)}};
+            }),
+            "'M' is not a name of the problem; it has N"));
   CHECK(has(refused_with([](TuneSettings& s) { s.problem = {{"N", Value("big")}}; }), "string 'big'"));
   CHECK(has(refused_with([](TuneSettings& s) {
               s.configs = {config(32, 1)};
