@@ -173,7 +173,7 @@ bool check_unchanged(const TestArgument& argument, measure::Buffer& buffer, cons
       validate::bit_difference(layout, argument.pristine.bytes(),
                                [&](std::size_t offset, std::span<std::byte> bytes) { buffer.read(offset, bytes); });
   return !change || refuse(answer, fmt::format("{}: the kernel changed this {}: {}; if it is meant to, the argument's "
-                                               "role is \"inout\"",
+                                               "role is \"inout\" (in Python xtune.InOut)",
                                                layout.name, what, change->text()));
 }
 

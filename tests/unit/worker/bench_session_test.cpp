@@ -174,7 +174,7 @@ TEST_CASE("An input that was changed is named, with the place, whatever the outp
   CHECK(answer.outcome == Outcome::wrong_result);
   CHECK(answer.message ==
         "x: the kernel changed this input: [1, 1] was 0 and is -0, and 1 of 16 elements differ; if it is meant to, the "
-        "argument's role is \"inout\"");
+        "argument's role is \"inout\" (in Python xtune.InOut)");
   CHECK(bench.run("does not", [](const FakeLaunch&) { return 1.0; }).outcome == Outcome::ok);
 }
 
