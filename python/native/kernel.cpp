@@ -290,6 +290,20 @@ struct PlacedObjects {
   py::object stream;
 };
 
+/// A word of the problem. Another object may have been meant for an argument whose name is misspelt.
+Value word_of(const Callee& callee, const std::vector<CallArgument>& arguments, const std::string& keyword,
+              const py::object& value) try {
+  return converted<Value>(value, keyword, "a number, a bool or a text");
+} catch (const Error&) {
+  py::list known = py::cast(callee.kernel.problem_names());
+  for (const CallArgument& each : arguments) known.append(each.name);
+  known.append("out");
+  known.append("stream");
+  py::module_::import("xtune._tuning")
+      .attr("require_known")(py::make_tuple(keyword), known, callee.kernel.name() + "()");
+  throw;
+}
+
 /// given: `count` objects, then one for each keyword.
 PlacedObjects place_objects(Callee& callee, PyObject* const* given, std::size_t count, PyObject* keywords) {
   ArrayCallee& own = callee.array_callee();
@@ -313,7 +327,7 @@ PlacedObjects place_objects(Callee& callee, PyObject* const* given, std::size_t 
     } else if (keyword == "stream") {
       placed.stream = value;
     } else {
-      placed.words.insert_or_assign(keyword, converted<Value>(value, keyword, "a number, a bool or a text"));
+      placed.words.insert_or_assign(keyword, word_of(callee, own.arguments, keyword, value));
     }
   }
   for (std::size_t i = 0; i < own.outputs.size(); ++i)

@@ -92,10 +92,11 @@ def tunable_of(kernel: Source, definition: Mapping[str, Any], function: str) -> 
     require_known(definition, DEFINITION, f"{function}()")
     if not _is_source(kernel):
         if definition:
-            raise InvalidArgumentError(
-                f"{function}() got '{next(iter(definition))}', which only a source in code takes: "
-                f"{'change the Tunable' if isinstance(kernel, Tunable) else 'edit the spec'}"
-            )
+            name = next(iter(definition))
+            advice = "change the Tunable" if isinstance(kernel, Tunable) else "edit the spec"
+            if name == "search":
+                advice += ", or pass evals=, seconds=, seed= or strategy="
+            raise InvalidArgumentError(f"{function}() got '{name}', which only a source in code takes: {advice}")
         try:
             return _known_tunable(kernel, function)
         except StorageError as error:

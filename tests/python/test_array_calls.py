@@ -193,6 +193,8 @@ class Calls(unittest.TestCase):
         self.assertIn("'A' has the shape (1, 20, 30), and the kernel takes 2 dimensions", self.refused(a[None], b))
         self.assertIn("'C' has 3 elements", self.refused(a, b, out=np.empty((3, 3), np.float32)))
         self.assertIn("did you mean 'K'", self.refused(a, b, KK=3))
+        self.assertIn("keyword argument 'outt' (did you mean 'out'?)", self.refused(a, b, outt=a))
+        self.assertIn("M: expected a number, a bool or a text, not ", self.refused(a, b, M=a))
         self.assertIn("K = 3 by the call", self.refused(a, b, K=3))
         self.assertIn("takes 6 arguments (A, B, C, m, n, k)", self.refused(a, b, a))
         self.assertIn("got 'A' twice", self.refused(a, b, A=a))

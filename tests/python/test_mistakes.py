@@ -245,6 +245,10 @@ class WrongTypes(Table):
                 ("on_message: expected a function or None, not 5", lambda: xtune.load(one, on_message=5)),
                 ("bundle: expected a path, not 5", lambda: xtune.load_bundle(5)),
                 ("problem: expected a dict or None, not 5", lambda: xtune.best(one, 5)),
+                (
+                    "tune() got 'search', which only a source in code takes: edit the spec, or pass evals=",
+                    lambda: xtune.tune("gemm", search={}),
+                ),
                 ("count: expected a whole number of at least 0, not -1", lambda: xtune.candidates(one, count=-1)),
                 ("configs: expected a list of dicts, not 5", lambda: xtune.compile_all(one, 5)),
                 ("most: expected a whole number of at least 0, not -1", lambda: xtune.all_configs(one, most=-1)),
