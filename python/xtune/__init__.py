@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """xtune finds the fastest configuration of a GPU kernel on the GPU you have, and checks that its results are right.
 
-    result = xtune.tune(source, params={"BLOCK": [64, 128, 256]}, args={"x": x, "y": xtune.InOut(y), "n": np.int32(n)},
+    result = xtune.tune(source, params={"BLOCK": [64, 128, 256]},
+                        args={"x": x, "y": xtune.InOut(y), "n": np.int32(n)},
                         grid="ceildiv(n, BLOCK)", block="BLOCK", reference=lambda x, y: x + y)
     kernel = result.kernel()
     kernel(x, y, n)
 
-help(xtune.tune), help(xtune.Tunable) and help(xtune.autotune) describe all keywords, help(xtune.Result) what comes
-back. docs/python.md in the source tree is the guide to the package. xtune.compat has the functions of other tuners.
+help(xtune.tune), help(xtune.Tunable) and help(xtune.autotune) describe all keywords,
+help(xtune.Result) what comes back. docs/python.md in the source tree is the guide to the package.
+xtune.compat has the functions of other tuners.
 """
 import importlib.machinery
 import os

@@ -258,12 +258,12 @@ def tune(
     first with a GPU (else UnavailableError). compiler: "hiprtc" or "clang" for hip. devices:
     indices; None: the first and all like it. store: directory of all measurements; None:
     XTUNE_CACHE_DIR, else ~/.cache/xtune. keep=False: neither read nor write a store. jobs:
-    compilers at a time, or as a float a fraction of the cores; 0: automatic. evals, seconds:
-    budget. seed, strategy: of the search. fresh: measure again what the store has. retry_failed:
-    try again what crashed or timed out. transfer: use results of other devices and problems.
-    isolation: "process" (workers) or "in_process". configs: measure exactly these, or what a
-    function of the problem returns. max_copy_bytes: limit for GPU arrays that are copied for the
-    worker.
+    compilers at a time, or as a float a fraction of the cores; 0: automatic.
+    evals, seconds: budget. seed, strategy: of the search. fresh: measure again what the store has.
+    retry_failed: try again what crashed or timed out. transfer: use results of other devices and
+    problems. isolation: "process" (workers) or "in_process". configs: measure exactly these, or
+    what a function of the problem returns. max_copy_bytes: limit for GPU arrays that are copied for
+    the worker.
 
     executor: a concurrent.futures.Executor (of Dask, mpi4py, Parsl, ...) whose workers measure on
     their devices; the search and the store stay here (docs/executors.md). kernel: a spec or a
