@@ -423,11 +423,13 @@ std::string best_text(const spec::Spec& spec, const run::TuneResult& result, con
 }
 
 /// The reference's time and how much faster the best one is; a configuration's is in its own row, on the scale of all.
-/// A faster reference is a warning, before the best.
+/// A reference that is faster by more than the noise is a warning, before the best.
 std::string reference_text(const spec::Spec& spec, const store::Record& best, bool faster) {
   const auto time_ms = store::reference_ms(best, spec.measure.statistic);
   const auto speedup = store::speedup(best, spec.measure.statistic);
-  if (!time_ms || !speedup || spec.validate.reference.config || (*speedup < 1) != faster) return {};
+  if (!time_ms || !speedup || spec.validate.reference.config) return {};
+  const measure::Summary reference = measure::summarize(best.reference->samples_ms);
+  if ((*speedup < 1 && reference.high < best.time_ms.low) != faster) return {};
   if (faster)
     return fmt::format(
         "warning: the reference '{}' is faster than every configuration: {}, {:.3g} times as fast as the "
@@ -436,8 +438,8 @@ std::string reference_text(const spec::Spec& spec, const store::Record& best, bo
         best.device.backend == "host" ? "; the host backend runs GPU kernels on a CPU, to check them: this comparison "
                                         "says little about a GPU"
                                       : "");
-  return fmt::format("      reference: {}, {}: {:.3g} times the time of the best\n", best.reference->name,
-                     base::human_time_ms(*time_ms), *speedup);
+  return fmt::format("      reference: {}, {}: {:.3g} times the time of the best{}\n", best.reference->name,
+                     base::human_time_ms(*time_ms), *speedup, *speedup < 1 ? " (within noise)" : "");
 }
 
 /// The default configuration, if this run tried it, compared with the best one.

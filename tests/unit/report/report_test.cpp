@@ -397,6 +397,11 @@ TEST_CASE("A faster reference says less about a GPU where a CPU ran the kernels"
   CHECK(has(run_text(spec_with(""), result, 10), faster + "fast as the best\n"));
   result.records.front().device.backend = "host";
   CHECK(has(run_text(spec_with(""), result, 10), faster + "fast as the best; the host backend runs GPU kernels on a "));
+  // Its samples reach beyond the best one's.
+  result.records.front().reference->samples_ms = {1.9, 1.7, 2.4};
+  CHECK(has(run_text(spec_with(""), result, 10),
+            "      reference: serial, 1.90 ms: 0.95 times the time of the best (within "));
+  CHECK_FALSE(has(run_text(spec_with(""), result, 10), "faster than every"));
 }
 
 TEST_CASE("The next one is not certain to be slower where others that were disturbed are closer") {
