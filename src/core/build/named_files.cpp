@@ -87,9 +87,10 @@ Command taken_apart(const std::vector<std::string>& words, const fs::path& folde
 /// What a word names if it is a file, or has one after a "@", a "=", a comma or the letter of an option.
 std::vector<std::string> names_in(const std::string& text) {
   std::vector<std::string> names{text};
-  if (text.starts_with("-W") || text.starts_with("-X"))
+  if (text.starts_with("-W") || text.starts_with("-X") || text.starts_with("--ptxas-options="))
     for (std::string& piece : base::split(text, ',')) names.push_back(std::move(piece));
-  for (std::size_t i = 0, given = names.size(); i < given; ++i) {
+  // What follows a sign may be an option with another one: --ptxas-options=--apply-controls=FILE.
+  for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].starts_with("@")) names.push_back(names[i].substr(1));
     if (const auto equals = names[i].find('='); equals != text.npos) names.push_back(names[i].substr(equals + 1));
   }

@@ -146,9 +146,10 @@ TEST_CASE("Options that name directories and headers count in all their spelling
 TEST_CASE("Files that options name count by their contents") {
   const OptionFiles tree;
   const std::string file = tree.path("f");
-  for (const std::string& option :
-       std::vector<std::string>{file, "@" + file, "-fplugin=" + file, "-Wl,-T," + file, "-Wa,-x,@" + file,
-                                "--some-new-option=" + file, "-Wl,--script=" + file}) {
+  for (const std::string& option : std::vector<std::string>{
+           file, "@" + file, "-fplugin=" + file, "-Wl,-T," + file, "-Wa,-x,@" + file, "--some-new-option=" + file,
+           "-Wl,--script=" + file, "--ptxas-options=--apply-controls=" + file, "-Xptxas=-v,--apply-controls=" + file,
+           "--ptxas-options=-v,--apply-controls=" + file}) {
     CAPTURE(option);
     CHECK(tree.counts("f", {option}));
   }
