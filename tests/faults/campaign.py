@@ -139,9 +139,12 @@ class Campaign:
         return True
 
     def kill(self, process, store):
-        """Kills the driver; returns what was stored just before, and how many processes its run had besides it."""
+        """Kills the driver; returns what was stored just before, and how many processes its run had besides it. None if
+        it has ended meanwhile."""
         before = processes_of(self.folder)
         if process.pid not in before:
+            if process.poll() is not None:
+                return None
             sys.exit("error: the processes of a run cannot be told from others on this system")
         lines = complete_lines(store)
         process.send_signal(signal.SIGKILL)
@@ -164,14 +167,17 @@ class Campaign:
         known, workers_seen = {}, 0
         for turn, moment in enumerate(moments, 1):
             process = self.start(spec, store, f"killed-{turn}")
-            if not self.wait_for_moment(process, store, max(moment, count_records(store) + 1)):
+            killed = None
+            if self.wait_for_moment(process, store, max(moment, count_records(store) + 1)):
+                self.check_kept(known, store, f"before kill {turn}")
+                killed = self.kill(process, store)
+            if killed is None:
                 # Near the end of a small campaign the remaining work may be done before it is observed.
                 self.result(process, f"killed-{turn}")
                 self.failures.check(turn > 1, "the first run was done before it was killed")
                 print(f"kill {turn} comes too late: the run is done", flush=True)
                 break
-            self.check_kept(known, store, f"before kill {turn}")
-            known, workers = self.kill(process, store)
+            known, workers = killed
             workers_seen += workers
             self.check_kept(known, store, f"after kill {turn}")
             print(
