@@ -59,8 +59,14 @@ struct Question {
 Question question_of(const Tunable& tunable, const Bindings& problem, const std::string& arch,
                      const std::string& backend) {
   Question question;
-  question.device = device_for(arch, backend.empty() ? "auto" : backend);
-  question.spec = spec_of(tunable, question.device.backend);
+  question.spec = spec_of(tunable);
+  if (question.spec.process && arch.empty() && backend.empty()) {  // whose results are those of the command line
+    find_worker_program();
+    question.device = worker::choose_target(question.spec, worker::TargetOptions{}).device;
+  } else {
+    question.device = device_for(arch, backend.empty() ? "auto" : backend);
+    question.spec = spec_of(tunable, question.device.backend);
+  }
   question.problem = choose_problem(question.spec, problem);
   apply_predicates(tunable, question.spec, question.problem, device::device_facts(question.device));
   return question;

@@ -156,6 +156,10 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
       target_(target_of(tunable, settings)),
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop, settings_.poll) {
+  if (base_.process)
+    throw Error(ErrorKind::unsupported, base_.kernel.name +
+                                            " is a whole program ([process]): `xtune run` tunes it, and "
+                                            "`xtune best` prints its values");
   run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
   if (settings_.on_log && !target_.no_gpu.empty()) settings_.on_log("note: " + target_.no_gpu + ": tuning on the CPU");
 }

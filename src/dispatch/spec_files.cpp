@@ -2,6 +2,8 @@
 // files are those that it names when it is read for each backend; reading the copy checks that they are complete.
 #include "dispatch/spec_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -9,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "core/build/include_scan.hpp"
+#include "core/build/named_files.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/device/backend_facts.hpp"
 #include "core/spec/document.hpp"
@@ -130,12 +133,33 @@ std::string closure_of(const spec::Spec& spec) {
   return text;
 }
 
+/// Options come as they are, and their files would be missing elsewhere.
+void require_no_files(const spec::Spec& spec, const std::string& backend) {
+  std::vector<std::string> words;
+  const auto add = [&](const std::vector<spec::Text>& options) {
+    for (const spec::Text& option : options) words.push_back(option.text);
+  };
+  add(spec.kernel.options);
+  if (const auto own = spec.kernel.backend_options.find(backend); own != spec.kernel.backend_options.end())
+    add(own->second);
+  std::string named;
+  for (const fs::path& folder : {fs::current_path(), spec.path.parent_path(), spec.kernel.source.parent_path()})
+    for (const build::NamedFile& file : build::named_files(words, folder)) named = file.name;
+  for (const std::string& word : words)
+    if (word.starts_with("-include") || word.starts_with("-imacros") || word.starts_with("@")) named = word;
+  if (!named.empty())
+    throw Error(ErrorKind::unsupported, fmt::format("{}: [kernel] options name a file ({}), which a copy of the spec "
+                                                    "does not find: #include it in the source",
+                                                    base::printable(spec.path.string()), base::printable(named, 100)));
+}
+
 void require_whole(const store::BundledSpec& packed, const fs::path& path) {
   const system::TemporaryDirectory elsewhere;
   const fs::path copy = unpack_spec(packed, elsewhere.path());
   const fs::path root = fs::weakly_canonical(elsewhere.path());
   for (const std::string& backend : overlay_names()) {
     const spec::Spec own = spec::load_spec(path, {{}, backend}), copied = spec::load_spec(copy, {{}, backend});
+    require_no_files(own, backend);
     std::vector<fs::path> places = copied.kernel.include_dirs;
     for (const spec::SourceText& source : sources_of(copied)) places.push_back(source.path);
     for (const fs::path& source : places)
@@ -164,8 +188,8 @@ store::BundledSpec pack_spec(const fs::path& path) {
                   base::printable(path.string()) + " has no kernel source: nothing can be called");
     if (read.process)
       throw Error(ErrorKind::unsupported, base::printable(path.string()) +
-                                              " runs a program, and only kernels are called from a bundle: without "
-                                              "--spec it holds the program's answers");
+                                              " runs a program, and only kernels are sent or bundled: a bundle without "
+                                              "--spec holds the program's answers");
     add_files(read, texts);
   }
   texts[spec] = system::read_file(spec);

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/space/value.hpp"
 #include "core/store/lookup.hpp"
@@ -108,8 +111,13 @@ std::optional<store::AcrossChoice> choose_across(const std::vector<RunCase>& cas
     store::CaseRecords& records = known.emplace_back(records_of(*each.result));
     if (stored.empty()) continue;
     store::SpecFit fit(*each.spec, records.problem, target.device, target.arch, target.backend.toolchain);
-    for (const store::Record* record : store::answering(stored, records.problem, records.device, fit.rules()))
-      records.records.push_back(record);
+    std::vector<const store::Record*> all = store::answering(stored, records.problem, records.device, fit.rules());
+    // The run's own are on one scale, and the same ones in the store are not.
+    std::set<std::pair<std::string_view, std::int64_t>> kept;
+    for (const store::Record* record : all) kept.emplace(record->key, record->unix_time_ms);
+    for (const store::Record* record : records.records)
+      if (!kept.contains({record->key, record->unix_time_ms})) all.push_back(record);
+    records.records = std::move(all);
   }
   const spec::Spec& any = *cases.front().spec;
   return store::choose_across(store::Objective(any), any.objective.across, known);

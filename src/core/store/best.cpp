@@ -210,6 +210,11 @@ double RecordRules::time(const Record* record) const {
   return measure::statistic(record->time_ms, criterion.statistic);
 }
 
+double RecordRules::time_as_taken(const Record* record) const {
+  if (record->outcome == Outcome::pruned || record->samples_ms.empty()) return time(record);
+  return measure::statistic(measure::summarize(record->samples_ms), criterion.statistic) / record->slowness;
+}
+
 double RecordRules::score(const Record* record, double time_ms) const {
   return record->time_ms.count == 0 ? HUGE_VAL : criterion.at(*record, time_ms);
 }

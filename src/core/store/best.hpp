@@ -193,10 +193,10 @@ class Searched {
 
 /// Puts the items of one finals, within the positions that they occupy, into the order of the finals, and moves the
 /// winner before what was measured until then: configurations that were not in the finals were too slow, and one that
-/// was slower on another day does not become faster. Not so one that its search found faster than each of them: it was
-/// unknown to the run that held the finals, or these are without their winner, which is not among the items. Returns
-/// the results of rules.settled, one for each finals of several items. items: as in rank_records, for what was seen
-/// outside of finals.
+/// was slower on another day does not become faster. Not so one that was faster than the winner, both in the search and
+/// in the finals: it was unknown to the run that held them, or what was invited in its place proved slow, or the winner
+/// is not among the items. Returns the results of rules.settled, one for each finals of several items. items: as in
+/// rank_records, for what was seen outside of finals.
 template <class Access, class Item, class Rules>
 std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::vector<Item>& items, const Rules& rules) {
   std::vector<Settled<Item>> results;
@@ -209,7 +209,7 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::ve
   }
   if (held.empty()) return results;
   const Searched<Access, Item> searched(items, keys);
-  const auto score = [&](Item item) { return rules.score(item, rules.time(item)); };
+  const auto score = [&](Item item) { return rules.score(item, rules.time_as_taken(item)); };
   std::unordered_set<std::string_view> lost;  // finalists that did not win
   for (const auto& [when, id] : held) {
     std::vector<std::size_t> places;
@@ -231,13 +231,8 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::ve
     const auto is_faster = [&](Item item) {
       if (lost.contains(Access::facts(item).key)) return false;
       const Item searched_item = searched.nearest(item, item), own = searched_item ? searched_item : item;
-      std::size_t slower = 0;
-      for (const Item finalist : met)
-        if (const Item other = searched.nearest(finalist, own)) {
-          if (!(score(own) < score(other))) return false;
-          ++slower;
-        }
-      return slower > 0;
+      const Item other = searched.nearest(*winner, own);
+      return other && score(own) < std::min(score(other), score(*winner));
     };
     const auto place = std::find_if(order.begin(), winner, [&](const Item item) {
       const RankFacts facts = Access::facts(item);
@@ -388,7 +383,7 @@ void each_scored(const std::vector<Item>& current, const Rules& rules, const Vis
     const RankFacts facts = Access::facts(item);
     if (facts.outcome != Outcome::ok) continue;
     const double value = rules.score(item, rules.time(item));
-    if (std::isfinite(value)) visit(RankedItem<Access, Item>{value, item, facts.tainted});
+    if (std::isfinite(value)) visit(RankedItem<Access, Item>{value, item, facts.tainted && rules.counts_taint()});
   }
 }
 
@@ -396,6 +391,8 @@ void each_scored(const std::vector<Item>& current, const Rules& rules, const Vis
 /// configuration's text, then by key. Items whose score is not finite are omitted. Which one is the best is decided by
 /// the finals (settle_finals), else by the scores as measured. Rules has, for items:
 ///   time(item)           the ranking statistic of its time
+///   time_as_taken(item)  the same before times were put on one scale
+///   counts_taint()       whether what disturbed the device says anything: not if time does not count
 ///   score(item, time)    the value to rank by, less is better, if the statistic were this
 ///   decided(item)        whether it is from finals that decide here
 ///   settled(items)       of one finals: Settled
@@ -413,7 +410,8 @@ Ranking<Access, Item, Rules> rank_records(const std::vector<Item>& items, const 
   ranking.scale.emplace(items, current, ranking.order.front(), finals, rules);
   ranks.clear();
   for (const Item item : ranking.order)
-    ranks.push_back({rules.score(item, ranking.scale->time(item)), item, Access::facts(item).tainted});
+    ranks.push_back(
+        {rules.score(item, ranking.scale->time(item)), item, Access::facts(item).tainted && rules.counts_taint()});
   // Equal ones keep the order of their finals.
   std::stable_sort(ranks.begin() + 1, ranks.end(), [](const Ranked& a, const Ranked& b) {
     return std::pair(a.tainted, a.score) < std::pair(b.tainted, b.score);
@@ -474,6 +472,8 @@ struct RecordRules {
   Criterion criterion;
 
   double time(const Record* record) const;
+  double time_as_taken(const Record* record) const;
+  bool counts_taint() const noexcept { return criterion.times; }
   double score(const Record* record, double time_ms) const;
   bool decided(const Record* record) const { return criterion.decided_by(*record); }
   Settled<const Record*> settled(const std::vector<const Record*>& met) const;

@@ -60,7 +60,7 @@ class Objective {
   Criterion criterion(const Bindings& problem, const device::DeviceInfo& device) const;
 
   /// The score for search strategies, which need positive numbers: a value that is maximised as its inverse; values
-  /// below 1e-9 count as 1e-9. NaN: no value.
+  /// below 1e-30 count as 1e-30. NaN: no value.
   double search_score(const Record& record) const;
   /// The same if its times were multiplied by this factor.
   double search_score(const Record& record, double factor) const;

@@ -39,6 +39,8 @@ struct ConfigRules {
   double time(const StoredConfig* config) const {
     return config->outcome == Outcome::pruned ? config->low_ms : config->time_ms;
   }
+  double time_as_taken(const StoredConfig* config) const { return time(config); }
+  bool counts_taint() const noexcept { return criterion.times; }
   double score(const StoredConfig*, double time_ms) const { return time_ms; }
   bool decided(const StoredConfig* config) const {
     return config->is_of_finals() && config->block->finals_by == finals_by;

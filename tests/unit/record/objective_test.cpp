@@ -176,9 +176,9 @@ TEST_CASE("Searches get positive numbers, less is better") {
   const Spec most = spec_of("[objective]\nmaximize = \"BLOCK - 1\"\n"),
              least = spec_of("[objective]\nminimize = \"BLOCK - 3\"\n");
   CHECK(Objective(most).search_score(record_of(3, 1)) == 0.5);
-  CHECK(Objective(most).search_score(record_of(1, 1)) == doctest::Approx(1e9));
+  CHECK(Objective(most).search_score(record_of(1, 1)) == doctest::Approx(1e30));
   CHECK(Objective(least).search_score(record_of(4, 1)) == 1);
-  CHECK(Objective(least).search_score(record_of(1, 1)) == 1e-9);
+  CHECK(Objective(least).search_score(record_of(1, 1)) == 1e-30);
   const Spec unknown = spec_of("[objective]\nminimize = \"energy_j\"\n");
   CHECK(std::isnan(Objective(unknown).search_score(record_of(1, 1))));
 }
