@@ -156,7 +156,7 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
       target_(target_of(tunable, settings)),
       base_(spec_of(tunable, target_.backend.name)),
       stoppable_(settings.stop, settings_.poll) {
-  if (base_.process)
+  if (base_.process && !Access::state(tunable).function)
     throw Error(ErrorKind::unsupported, base_.kernel.name +
                                             " is a whole program ([process]): `xtune run` tunes it, and "
                                             "`xtune best` prints its values");

@@ -114,7 +114,7 @@ TEST_CASE("what is exported, bundled and compared is the answer by the spec's ob
   const CommandResult packed =
       cli.xtune({"store", "bundle", "-o", cli.path("p.x"), "--spec", spec, "--store", cli.path("one")});
   CHECK(packed.exit_code != 0);
-  CHECK(has(packed.stderr_text, "runs a program, and only kernels are called from a bundle"));
+  CHECK(has(packed.stderr_text, "runs a program, and only kernels are sent or bundled"));
   const CommandResult tree = cli.xtune({"store", "export", "--format", "tree-json", "--store", cli.path("one")});
   CHECK(tree.exit_code == 2);
   CHECK(has(tree.stderr_text, "the answers of o have the median least loss, and trees compare times"));

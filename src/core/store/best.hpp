@@ -193,10 +193,10 @@ class Searched {
 
 /// Puts the items of one finals, within the positions that they occupy, into the order of the finals, and moves the
 /// winner before what was measured until then: configurations that were not in the finals were too slow, and one that
-/// was slower on another day does not become faster. Not so one that was faster than the winner, both in the search and
-/// in the finals: it was unknown to the run that held them, or what was invited in its place proved slow, or the winner
-/// is not among the items. Returns the results of rules.settled, one for each finals of several items. items: as in
-/// rank_records, for what was seen outside of finals.
+/// was slower on another day does not become faster. Not so one that its search found faster than each of them: it was
+/// unknown to the run that held the finals, or these are without their winner, which is not among the items. Returns
+/// the results of rules.settled, one for each finals of several items. items: as in rank_records, for what was seen
+/// outside of finals.
 template <class Access, class Item, class Rules>
 std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::vector<Item>& items, const Rules& rules) {
   std::vector<Settled<Item>> results;
@@ -231,8 +231,13 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::ve
     const auto is_faster = [&](Item item) {
       if (lost.contains(Access::facts(item).key)) return false;
       const Item searched_item = searched.nearest(item, item), own = searched_item ? searched_item : item;
-      const Item other = searched.nearest(*winner, own);
-      return other && score(own) < std::min(score(other), score(*winner));
+      std::size_t slower = 0;
+      for (const Item finalist : met)
+        if (const Item other = searched.nearest(finalist, own)) {
+          if (!(score(own) < score(other))) return false;
+          ++slower;
+        }
+      return slower > 0;
     };
     const auto place = std::find_if(order.begin(), winner, [&](const Item item) {
       const RankFacts facts = Access::facts(item);
