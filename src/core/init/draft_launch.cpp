@@ -316,6 +316,42 @@ bool keep_tile(Work& work, const AxisUse& axis, const std::string& grid) {
   return keep_launched(work, names, "grid");
 }
 
+/// What stands before "(" and is a word of C++, a type, or a function of CUDA or the C library.
+bool is_library_function(const std::string& word) {
+  static const RE2 known(
+      "if|for|while|switch|catch|return|sizeof|alignof|alignas|decltype|constexpr|static_assert|assert|printf|mem\\w+|"
+      "(?:u?int|unsigned|u?char|u?short|u?long|float|double|bool|half|size_t|dim3)\\w*|"
+      "_\\w+|(?:atomic|make_|tex|surf|cu|hip|h2|clock)\\w*|all|any|f?(?:abs|min|max|mod|ma|dim|divide)[fl]?|swap|"
+      "(?:sq|r?sq|cb|rcb)rt[fl]?|(?:a?(?:sin|cos|tan)[h2]?|(?:sin|cos)pi|sincos(?:pi)?|exp(?:2|10|m1)?|log(?:2|10|1p|b)"
+      "?|"
+      "pow[ni]?|floor|ceil|l?l?round|trunc|l?l?rint|erfc?(?:inv)?|erfcx|[lt]gamma|hypot|rhypot|norm\\w*|ldexp|frexp|"
+      "modf|copysign|nextafter|signbit|is(?:nan|inf|finite)|saturate|rcp)[fl]?|labs|llabs|[us]?umulhi|mul24");
+  return RE2::FullMatch(word, known);
+}
+
+/// Whether the kernel calls what the source does not define.
+bool calls_unknown(const Work& work) {
+  const TokenizedSource source = tokenize(work.request.source);
+  std::set<std::string> own;
+  for (const Directive& directive : source.directives)
+    if (const Tokens tokens = tokens_of(directive.text); directive.name == "define" && !tokens.empty())
+      own.insert(tokens.front().text);
+  for (std::size_t i = 1; i < source.tokens.size(); ++i)  // a name behind its type
+    if (source.tokens[i - 1].is_word() && !RE2::FullMatch(source.tokens[i - 1].text, "return|else|case"))
+      own.insert(source.tokens[i].text);
+  const Tokens& body = work.kernel->body;
+  for (std::size_t i = 0; i + 1 < body.size(); ++i)
+    if (body[i].is_word() && body[i + 1].is("(") && !(i > 0 && RE2::FullMatch(body[i - 1].text, "\\.|->")) &&
+        !own.contains(body[i].text) && !is_library_function(body[i].text))
+      return true;
+  return false;
+}
+
+/// Whether functions and macros that the kernel calls may ask for the coordinate.
+bool may_ask_for(const Work& work, const std::string& coordinate) {
+  return work.names.words.contains(coordinate) || calls_unknown(work);
+}
+
 /// The extents of the launch's grid; false: they cannot be read.
 bool take_grid(Work& work, DraftStep& step) {
   if (!work.launch) return false;
@@ -507,7 +543,7 @@ void add_block(Work& work, DraftStep& step) {
   std::size_t axes = 0;
   for (std::size_t i = 0; i < 3; ++i)
     if (work.use.axes[i].thread || work.use.axes[i].block_size) axes = i + 1;
-  if (axes == 0 && (!work.kernel->launch_bounds.empty() || work.names.words.contains("threadIdx"))) {
+  if (axes == 0 && (!work.kernel->launch_bounds.empty() || may_ask_for(work, "threadIdx"))) {
     axes = 1;  // functions that the kernel calls ask for the thread
     work.use.axes[0].thread = true;
   }
@@ -559,8 +595,9 @@ void add_grid(Work& work, DraftStep& step) {
   step.grid = work.request.grid;
   if (!step.grid.empty()) return use_sizes_in(work, step.grid);
   if (take_grid(work, step)) return;
+  const bool is_hidden = axes == 1 && !work.use.axes[0].block && may_ask_for(work, "blockIdx");
   for (std::size_t i = 0; i < axes; ++i)
-    step.grid.push_back(work.launch ? "?" : !work.use.axes[i].block ? "1" : grid_extent(work, i));
+    step.grid.push_back(work.launch || is_hidden ? "?" : !work.use.axes[i].block ? "1" : grid_extent(work, i));
   use_sizes_in(work, step.grid);
   const bool open = std::ranges::find(step.grid, "?") != step.grid.end();
   step.grid_comment = work.launch                          ? "fill in: blocks; " + line_with(work, work.launch->grid)

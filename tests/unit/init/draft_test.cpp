@@ -1337,3 +1337,20 @@ TEST_CASE("an argument that points to rows has the extents of its allocation") {
                                    "sizeof(float));\n  f<<<(n + 63) / 64, 64>>>(x, y, n);\n}\n");
   CHECK(argument(launched, "x").find("shape = [\"n\", \"16\"]") != std::string::npos);
 }
+
+TEST_CASE("where a macro or a function asks for the index, the grid and the block are blanks") {
+  const std::string body = " { y[i] = 2 * x[i]; } }\n", head = "__global__ void k(const float* x, float* y, int n) { ";
+  const std::string index = "blockIdx.x * blockDim.x + threadIdx.x";
+  for (const std::string& source :
+       {"#include \"missing.hpp\"\n" + head + "CUDA_1D_KERNEL_LOOP(i, n)" + body,
+        "#define LOOP(i, n) for (int i = " + index + "; i < (n); i += blockDim.x)\n" + head + "LOOP(i, n)" + body,
+        "__device__ int gid() { return " + index + "; }\n" + head + "int i = gid(); if (i < n)" + body}) {
+    const Drafted draft = drafted(source);
+    CHECK(has(draft, "grid = [\"?\"]  # fill in: blocks along x, y, z, as in ceildiv(n, TILE)"));
+    CHECK(has(draft, "block = [\"?\"]  # fill in: threads along x, y, z"));
+  }
+  const Drafted single = drafted("__device__ float twice(float v) { return fmaxf(2 * v, sqrtf(v)); }\n" + head +
+                                 "for (int i = 0; i < n; ++i) y[i] = twice(float(x[i])); }\n");
+  CHECK(has(single, "grid = [\"1\"]"));
+  CHECK(has(single, "block = [\"1\"]"));
+}
