@@ -52,6 +52,22 @@ std::size_t header_around(const Tokens& tokens, std::size_t i) {
   return 0;
 }
 
+/// Where the statement at i ends, or the one behind its headers.
+std::size_t end_behind_headers(const Tokens& tokens, std::size_t i) {
+  while (i + 1 < tokens.size() && RE2::FullMatch(tokens[i].text, "if|constexpr|while|for"))
+    i = is_at(tokens, i + 1, "(") ? closing(tokens, i + 1) + 1 : i + 1;
+  return is_at(tokens, i, "{") ? closing(tokens, i) : i + expression_at(tokens, i).size();
+}
+
+/// Behind which token the variable has the value that it is given at i: in the last part of a for, behind the loop.
+std::size_t change_end(const Tokens& tokens, std::size_t i) {
+  const std::size_t open = header_around(tokens, i);
+  const auto is_end = [](const Token& each) { return each.is(";"); };
+  if (open > 0 && tokens[open - 1].is("for") && std::ranges::count_if(part(tokens, open, i), is_end) == 2)
+    return end_behind_headers(tokens, closing(tokens, open) + 1);
+  return i + expression_at(tokens, i).size();
+}
+
 /// Whether work is done only where the side before the comparison at i (step: 1) or behind it (-1) is below the other:
 /// if (index < n) work; or if (index >= n) return;
 bool is_upper_limit(const Tokens& tokens, std::size_t i, int step) {
@@ -105,7 +121,11 @@ IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, st
       definitions_[tokens[i - 1].text].emplace_back(i, expression_at(tokens, i + 1));
     else if (tokens[i - 1].is_word() && (is_assignment(tokens[i]) || tokens[i].is("++") || tokens[i].is("--")))
       changed_.insert(tokens[i - 1].text);
-    if (tokens[i].is_word() && (tokens[i - 1].is("++") || tokens[i - 1].is("--"))) changed_.insert(tokens[i].text);
+    else if (tokens[i].is_word() && (tokens[i - 1].is("++") || tokens[i - 1].is("--")))
+      changed_.insert(tokens[i].text);
+    else
+      continue;
+    changes_[tokens[tokens[i].is_word() ? i : i - 1].text].push_back(change_end(tokens, i));
   }
   for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
     if (!RE2::FullMatch(tokens[i].text, comparison)) continue;
@@ -128,6 +148,14 @@ IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, st
         limits_[text_of(other)].emplace_back(i, Bound{extents, slack});
     }
   }
+}
+
+bool IndexBounds::changes_between(const Tokens& expression, std::size_t begin, std::size_t end) const {
+  return std::ranges::any_of(expression, [&](const Token& word) {
+    const auto found = changes_.find(word.text);
+    return found != changes_.end() &&
+           std::ranges::any_of(found->second, [&](std::size_t at) { return begin < at && at < end; });
+  });
 }
 
 std::optional<Bound> IndexBounds::of_product(const Tokens& product, std::size_t at, int& steps) const {
@@ -179,8 +207,10 @@ std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& s
   const Tokens whole = unwrapped(index);
   if (whole.empty() || ++steps > max_steps) return std::nullopt;
   if (const auto known = limits_.find(text_of(whole)); known != limits_.end()) {
-    const Bound* const before = last_before(known->second, at);
-    return before ? *before : known->second.front().second;
+    const auto before =
+        std::find_if(known->second.rbegin(), known->second.rend(), [&](const auto& each) { return each.first < at; });
+    if (before == known->second.rend()) return known->second.front().second;
+    return changes_between(whole, before->first, at) ? std::nullopt : std::optional(before->second);
   }
   if (whole.size() == 1) return of_word(whole.front().text, at, steps);
   const Operands terms = terms_of(whole);

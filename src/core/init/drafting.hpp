@@ -53,6 +53,8 @@ class IndexBounds {
   std::optional<Bound> of_word(const std::string& word, std::size_t at, int& steps) const;
   /// Of a product of fixed names and numbers; none if anything else is in it.
   std::vector<std::string> factors_of(const Tokens& tokens) const;
+  /// Whether a name of the expression gets another value between two tokens.
+  bool changes_between(const Tokens& expression, std::size_t begin, std::size_t end) const;
 
   SpecExpressions values_;
   std::set<std::string> fixed_, changed_;
@@ -60,6 +62,7 @@ class IndexBounds {
   // By name or expression, and in the order of the body: where, and what.
   std::map<std::string, std::vector<std::pair<std::size_t, Tokens>>> definitions_;
   std::map<std::string, std::vector<std::pair<std::size_t, Bound>>> limits_;
+  std::map<std::string, std::vector<std::size_t>> changes_;  ///< behind which tokens a name has another value
 };
 
 struct PointerUse {

@@ -1354,3 +1354,27 @@ TEST_CASE("where a macro or a function asks for the index, the grid and the bloc
   CHECK(has(single, "grid = [\"1\"]"));
   CHECK(has(single, "block = [\"1\"]"));
 }
+
+TEST_CASE("an index that gets another value behind its limit has none") {
+  const auto shapes = [](const std::string& code) {
+    const Drafted draft = drafted(
+        "__global__ void k(const float* src, const int* map, float* out, int n, int b) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  " +
+        code + "\n}\n");
+    const auto is_proven = [&](const char* name) {
+      return argument(draft, name).find("shape = [\"n\"]") != std::string::npos;
+    };
+    return std::string(is_proven("src") ? "src " : "") + (is_proven("map") ? "map " : "") +
+           (is_proven("out") ? "out" : "");
+  };
+  CHECK(shapes("if (i >= n) return; i *= 3; out[i] = src[i] + map[0];").empty());
+  CHECK(shapes("if (i < n) { i += b * n; out[i] = src[i] + map[0]; }").empty());
+  CHECK(shapes("if (i >= n) return; i = map[i]; out[i] = src[i];") == "map ");
+  CHECK(shapes("if (i >= n) return; int k = i % b; i /= b; int c = i; out[k + b * c] = src[i++] + map[0];").empty());
+  CHECK(shapes("if (i < n) { float v = src[i] + map[i]; i = i * b + 1; out[i] = v; }") == "src map ");
+  CHECK(shapes("for (; i < n; i += b) out[i] = src[i] + map[i];") == "src map out");
+  CHECK(shapes("while (i < n) { out[i] = src[i] + map[i]; i += blockDim.x; }") == "src map out");
+  CHECK(shapes("for (; i < n; ++i) for (int j = 0; j < b; ++j) { b -= 1; out[i] = src[i] + map[i]; }") ==
+        "src map out");
+  CHECK(shapes("for (; i < n; i = i + b) if (b) { b -= 1; out[i] = src[i] + map[i]; }") == "src map out");
+}
