@@ -466,6 +466,13 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
       drafted.shape_comment = "fill in: its elements, and the bytes of a " + argument.type;
     }
   }
+  const Tokens passed = passed_to(work, number);
+  const bool is_null = passed.size() == 1 && is_like(passed.front().text, "^(?:nullptr|NULL|0)$");
+  if (is_null && asked == work.request.shapes.end()) {
+    drafted.shape.assign(1, "?");
+    drafted.shape_comment = fmt::format("fill in: the launch on line {} passes {}, and a buffer may do more",
+                                        work.launch->line, passed.front().text);
+  }
   drafted.role = argument.is_const ? "in" : use.written && !use.read && proven ? "out" : "inout";
   if (!argument.is_const)
     drafted.role_comment = use.passed                             ? "guess: a function gets it"
@@ -473,7 +480,7 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
                            : drafted.role == "inout" && !use.read ? "guess: a part of it may keep its contents"
                            : drafted.role == "inout"              ? "guess: it is read and written"
                                                                   : "guess: it is only written";
-  drafted.passed = pointer_text(passed_to(work, number));
+  drafted.passed = is_null ? "" : pointer_text(passed);
   drafted.is_passed_on = use.written && !use.read && !use.passed;
   if (drafted.role == "inout" && !drafted.passed.empty())
     for (const MemoryUse& memory : work.host_code.memory_of(drafted.passed, *work.launch))

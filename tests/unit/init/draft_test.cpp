@@ -1378,3 +1378,18 @@ TEST_CASE("an index that gets another value behind its limit has none") {
         "src map out");
   CHECK(shapes("for (; i < n; i = i + b) if (b) { b -= 1; out[i] = src[i] + map[i]; }") == "src map out");
 }
+
+TEST_CASE("the shape of a buffer for which the launch passes a null pointer is asked for") {
+  for (const std::string null : {"nullptr", "NULL", "0"}) {
+    const Drafted draft = drafted(
+        "__global__ void k(const float* x, const float* bias, float* y, float* extra, int n) {\n"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= n) return;\n"
+        "  y[i] = x[i] + (bias ? bias[i] : 0);\n  if (extra) extra[i] = x[i];\n}\n"
+        "void go(float* x, float* y, int n) { k<<<(n + 255) / 256, 256>>>(x, " +
+        null + ", y, " + null + ", n); }\n");
+    for (const char* name : {"bias", "extra"})
+      CHECK(argument(draft, name).find("shape = [\"?\"]  # fill in: the launch on line 7 passes " + null) !=
+            std::string::npos);
+    CHECK(argument(draft, "y").find("shape = [\"n\"]") != std::string::npos);
+  }
+}
