@@ -281,16 +281,18 @@ std::string grid_extent(Work& work, std::size_t i) {
   return factors->empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(*factors));
 }
 
-/// Whether two texts are the same number of blocks at the launch.
-bool agree(const Work& work, const std::string& written, const std::string& proved) {
+/// Whether two texts are the same number of blocks at the launch, where sizes are whole blocks and this many more.
+bool agree(const Work& work, const std::string& written, const std::string& proved, std::int64_t more) {
   std::map<std::string, std::int64_t> values = work.block_values;
   std::int64_t next = -1;  // odd numbers of whole blocks
   for (const std::string& text : {written, proved})
     for (const std::string& name : names_in(text)) {
       if (values.contains(name)) continue;
       const auto launched = work.host_names.values.find(name);
+      next += 2;
       values[name] = launched != work.host_names.values.end() ? integer_of(launched->second.first).value_or(0)
-                                                              : (next += 2) * (is_parameter(work, name) ? 32 : 1024);
+                     : is_parameter(work, name)               ? next * 32
+                                                              : next * 1024 + more;
     }
   const auto blocks = computed(spec_tokens(written), values);
   return blocks && blocks == computed(spec_tokens(proved), values);
@@ -364,8 +366,11 @@ bool take_grid(Work& work, DraftStep& step) {
     const AxisUse& axis = work.use.axes[i];
     const bool is_proved = axis.limits.size() == 1 && !axis.tile.empty() && !work.names.words.contains("gridDim");
     const std::string proved = is_proved ? grid_extent(work, i) : "?";
-    const bool is_same = proved != "?" && agree(work, *text, proved),
-               is_read = proved == "?" ? !is_unread(work, *text) : is_known(work, *text, true);
+    // A plain quotient says that sizes are whole blocks.
+    const bool is_rounded = is_like(*text, "ceildiv|[+]");
+    const bool is_same = proved != "?" && agree(work, *text, proved, 0) &&
+                         (!is_rounded || (agree(work, *text, proved, 1) && agree(work, *text, proved, 1023)));
+    const bool is_read = proved == "?" ? !is_unread(work, *text) : is_known(work, *text, true);
     if (!is_same && !(is_read && keep_tile(work, axis, *text))) return false;
     if (proved != "?") use_sizes_in(work, {proved});
     grid.push_back(is_same ? proved : *text);

@@ -1393,3 +1393,13 @@ TEST_CASE("the shape of a buffer for which the launch passes a null pointer is a
     CHECK(argument(draft, "y").find("shape = [\"n\"]") != std::string::npos);
   }
 }
+
+TEST_CASE("a grid that differs from the index's where sizes are no whole blocks is written as it is") {
+  const Drafted draft = drafted(
+      "__global__ void k(int* g, unsigned n) {\n  int i = blockIdx.x * blockDim.x * 8 + threadIdx.x;\n"
+      "  if (i + 7 * blockDim.x < n) g[i] += g[i + 7 * blockDim.x];\n}\n"
+      "void go(int* g, int n) {\n  dim3 block(128, 1), grid((n + block.x - 1) / block.x, 1);\n"
+      "  k<<<grid.x / 8, block>>>(g, n);\n}\n");
+  CHECK_FALSE(has(draft, "ceildiv(n, THREADS * 8)"));
+  CHECK(has(draft, "// 8"));
+}
