@@ -787,6 +787,14 @@ std::vector<ChosenKernel> launched_kernels(const std::vector<KernelFunction>& ke
   return chosen;
 }
 
+/// How many arguments of the launch are variables of the same names as the kernel's.
+std::size_t own_names(const KernelFunction& kernel, const Launch& launch) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::min(kernel.arguments.size(), launch.arguments.size()); ++i)
+    count += text_of(launch.arguments[i]) == kernel.arguments[i].name;
+  return count;
+}
+
 std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kernels, const HostCode& host,
                                          const DraftRequest& request) {
   const auto fail = [&](const std::string& message) {
@@ -833,9 +841,11 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
   std::vector<ChosenKernel> chosen;
   for (const std::string& entry : request.entries.empty() ? Texts{names.front()} : request.entries) {
     const KernelFunction& kernel = *kernel_of(entry);
-    const auto& all = host.launches();
-    const auto launch = std::ranges::find_if(all, [&](const Launch& each) { return each.kernel == kernel.name; });
-    chosen.push_back({&kernel, launch == all.end() ? nullptr : &*launch});
+    // The first one that passes the most variables under the kernel's own names: others may warm up.
+    const Launch* best = nullptr;
+    for (const Launch& each : host.launches())
+      if (each.kernel == kernel.name && (!best || own_names(kernel, each) > own_names(kernel, *best))) best = &each;
+    chosen.push_back({&kernel, best});
   }
   return chosen;
 }

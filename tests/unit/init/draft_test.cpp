@@ -1403,3 +1403,14 @@ TEST_CASE("a grid that differs from the index's where sizes are no whole blocks 
   CHECK_FALSE(has(draft, "ceildiv(n, THREADS * 8)"));
   CHECK(has(draft, "// 8"));
 }
+
+TEST_CASE("of several launches the one that passes variables of the kernel's names counts, not a warm-up") {
+  const Drafted draft = drafted(
+      "__global__ void add(const float* A, float* C, int nx, int ny) {\n"
+      "  int ix = threadIdx.x + blockIdx.x * blockDim.x, iy = blockIdx.y;\n"
+      "  if (ix < nx && iy < ny) C[iy * nx + ix] = A[iy * nx + ix];\n}\n"
+      "int main() {\n  int nx = 1 << 12, ny = 1 << 12;\n  add<<<1, 32>>>(A, C, 1, 1);\n"
+      "  add<<<dim3((nx + 31) / 32, ny), 32>>>(A, C, nx, ny);\n}\n");
+  CHECK(has(draft, "from the launch on line 8"));
+  CHECK_FALSE(has(draft, "line 7"));
+}
