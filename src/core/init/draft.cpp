@@ -95,6 +95,42 @@ bool may_be_size(const FunctionArgument& argument, const TypeNames& types) {
          !argument.name.empty() && !types.is_enum(argument.type) && !is_like(argument.type, "Object_t");
 }
 
+/// The compiler gets a macro that is not worth a parameter.
+void add_define(Work& work, const OpenMacro& macro, const std::string& value, const std::string& why) {
+  work.request.defines.emplace_back(macro.name, value);
+  work.request.project.defines.emplace_back(macro.name, value);
+  work.model.notes.push_back(fmt::format("guess: {} is {}, {}", macro.name, value, why));
+}
+
+/// The number with which a condition holds that only asks for the macro; nullopt: it is another one.
+std::optional<std::int64_t> kept_value(const Tokens& condition, const std::string& macro) {
+  const Tokens tokens = unwrapped(condition);
+  if (tokens.size() == 1 && tokens[0].is(macro)) return 1;
+  if (tokens.size() == 2 && tokens[0].is("!") && tokens[1].is(macro)) return 0;
+  const auto number = tokens.size() == 3 && tokens[0].is(macro) ? integer_of(tokens[2].text) : std::nullopt;
+  if (!number || !RE2::FullMatch(tokens[1].text, "==|!=|>=?")) return std::nullopt;
+  return tokens[1].is("!=") || tokens[1].is(">") ? *number + 1 : *number;
+}
+
+/// A macro of a condition around the kernel has the value that keeps the kernel.
+void keep_kernel(Work& work, const KernelFunction& kernel) {
+  std::vector<Directive> around;
+  for (const Directive& each : tokenize(work.request.source).directives) {
+    if (each.line > kernel.line) break;
+    if (each.name.starts_with("if")) around.push_back(each);
+    if (around.empty()) continue;
+    if (each.name == "endif") around.pop_back();
+    if (each.name.starts_with("el")) around.back() = each;
+  }
+  for (const Directive& each : around)
+    for (const auto& [mark, condition] : operands(tokens_of(each.name == "if" ? each.text : ""), "&&"))
+      for (const OpenMacro& macro : work.names.macros)
+        if (const auto value = kept_value(condition, macro.name); value && macro.kind == OpenMacro::Kind::undefined &&
+                                                                  !given(work.request.defines, macro.name) &&
+                                                                  !given(work.request.parameters, macro.name))
+          add_define(work, macro, std::to_string(*value), fmt::format("as line {} asks around the kernel", each.line));
+}
+
 void add_macros(Work& work) {
   for (const OpenMacro& macro : work.names.macros) {
     const auto value = integer_of(macro.value);
@@ -708,10 +744,11 @@ void add_other_functions(Work& work) {
                                            fmt::join(others, ", ")));
 }
 
-DraftModel drafted_model(Work work, const std::vector<ChosenKernel>& kernels) {
+DraftModel drafted_model(Work& work, const std::vector<ChosenKernel>& kernels) {
   work.model.kernel = kernels.front().kernel->name.substr(0, 100);
   RE2::GlobalReplace(&work.model.kernel, "[^A-Za-z0-9]", "_");
   for (const auto& [name, value] : work.request.sizes) work.taken.insert(name);
+  for (const ChosenKernel& each : kernels) keep_kernel(work, *each.kernel);
   add_macros(work);
   for (std::size_t i = 0; i < kernels.size(); ++i)
     add_kernel(work, kernels[i], i > 0 ? kernels[i - 1].launch : nullptr);
@@ -900,7 +937,8 @@ Draft draft_spec(const DraftRequest& request) {
   Draft draft;
   const WrappedKernel wrapped = wrap(request, host, chosen, draft);
   if (!draft.wrapper.empty()) chosen = {{&wrapped.kernel, wrapped.launch ? &*wrapped.launch : nullptr}};
-  draft.model = drafted_model({request, names, types, host, request.launched_steps}, chosen);
+  Work work{request, names, types, host, request.launched_steps};
+  draft.model = drafted_model(work, chosen);
   const DraftModel& model = draft.model;
   draft.kernel = model.kernel;
   draft.entry = model.steps.front().entry;
@@ -908,7 +946,7 @@ Draft draft_spec(const DraftRequest& request) {
     if (!parameter.commented_out) draft.parameters.push_back(parameter.name);
   for (const DraftSize& size : model.sizes) draft.sizes.push_back(size.name);
   for (const DraftArgument& argument : model.arguments) draft.arguments.push_back(argument.name);
-  write_draft(model, request, draft);
+  write_draft(model, work.request, draft);
   return draft;
 }
 

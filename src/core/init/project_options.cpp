@@ -276,7 +276,7 @@ ProjectOptions project_options(const fs::path& source, const std::vector<std::st
 
 std::string kernel_lines(const ProjectOptions& project, const std::vector<std::string>& parameters) {
   std::string text;
-  const std::string from = "  # " + base::one_line(project.from) + "\n";
+  const std::string from = project.from.empty() ? "\n" : "  # " + base::one_line(project.from) + "\n";
   if (!project.include_dirs.empty()) text += "include_dirs = [\n";
   for (const auto& [path, origin] : project.include_dirs)
     text += "  " + spec::toml_string(path) + ",  # " + base::one_line(origin) + "\n";

@@ -1379,6 +1379,24 @@ TEST_CASE("an index that gets another value behind its limit has none") {
   CHECK(shapes("for (; i < n; i = i + b) if (b) { b -= 1; out[i] = src[i] + map[i]; }") == "src map out");
 }
 
+TEST_CASE("a macro of a condition around the kernel is a define that keeps the kernel") {
+  const std::string kernel =
+      "__global__ void k(const float* x, float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) y[i] = MODE ? x[i] : 0;\n}\n#endif\n";
+  const auto defines = [&](const std::string& condition) {
+    const Drafted draft = drafted("#if " + condition + "\n" + kernel);
+    CHECK_FALSE(has(draft, "HAVE_CUDA = ["));
+    CHECK(has(draft, "MODE = [0, 1]"));
+    CHECK(draft.draft.guesses.front().text.find("as line 1 asks around the kernel") != std::string::npos);
+    const std::size_t begin = draft.draft.text.find("defines = ");
+    return draft.draft.text.substr(begin, draft.draft.text.find('\n', begin) - begin);
+  };
+  CHECK(defines("HAVE_CUDA == 1") == "defines = { HAVE_CUDA = \"1\" }");
+  CHECK(defines("HAVE_CUDA") == "defines = { HAVE_CUDA = \"1\" }");
+  CHECK(defines("defined(N) && !HAVE_CUDA") == "defines = { HAVE_CUDA = \"0\" }");
+  CHECK(defines("(HAVE_CUDA > 7)") == "defines = { HAVE_CUDA = \"8\" }");
+}
+
 TEST_CASE("the shape of a buffer for which the launch passes a null pointer is asked for") {
   for (const std::string null : {"nullptr", "NULL", "0"}) {
     const Drafted draft = drafted(
