@@ -133,6 +133,9 @@ void keep_kernel(Work& work, const KernelFunction& kernel) {
 
 void add_macros(Work& work) {
   for (const OpenMacro& macro : work.names.macros) {
+    if (macro.kind == OpenMacro::Kind::undefined && is_like(macro.name, "(?:^|_)WARP_?SIZE$") &&
+        !given(work.request.defines, macro.name) && !given(work.request.parameters, macro.name))
+      add_define(work, macro, "32", fmt::format("as of NVIDIA's GPUs; line {} uses it", macro.line));
     const auto value = integer_of(macro.value);
     if ((!macro.value.empty() && !value) || !spec::reserved_meaning(macro.name).empty()) continue;
     if (const std::string* const defined = given(work.request.defines, macro.name)) {

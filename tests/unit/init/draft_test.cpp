@@ -1397,6 +1397,17 @@ TEST_CASE("a macro of a condition around the kernel is a define that keeps the k
   CHECK(defines("(HAVE_CUDA > 7)") == "defines = { HAVE_CUDA = \"8\" }");
 }
 
+TEST_CASE("the threads of a warp are a number, whatever the name that a missing header gives them") {
+  for (const std::string name : {"C10_WARP_SIZE", "GPU_WARP_SIZE", "WARPSIZE"}) {
+    const Drafted draft = drafted("__global__ void k(float* x, int n) {\n  int i = blockIdx.x * " + name +
+                                  " + threadIdx.x;\n  if (i < n) x[i] = 1;\n}\n");
+    CHECK(has(draft, "defines = { " + name + " = \"32\" }"));
+    CHECK(has(draft, "# guess: " + name + " is 32, as of NVIDIA's GPUs; line 2 uses it"));
+    CHECK(has(draft, "block = [\"32\"]"));
+    CHECK_FALSE(has(draft, name + " = ["));
+  }
+}
+
 TEST_CASE("the shape of a buffer for which the launch passes a null pointer is asked for") {
   for (const std::string null : {"nullptr", "NULL", "0"}) {
     const Drafted draft = drafted(
