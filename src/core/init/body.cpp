@@ -459,6 +459,19 @@ void note_axis(const Tokens& tokens, const IndexBounds& indices, const std::stri
   use.is_limited = indices.is_limited(block);
 }
 
+/// Whether blocks have more threads than this, however many: the kernel asks for those below it, and blocks count by
+/// blockDim.
+bool has_more_threads(const Tokens& tokens, const std::string& axis, const Tokens& extent, const BodyUse& use) {
+  if (std::ranges::none_of(use.axes[axis_names.find(axis)].threads,
+                           [&](const Tokens& each) { return mentions(each, "blockDim." + axis); }))
+    return false;
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i)
+    if (tokens[i].is("threadIdx." + axis) && tokens[i + 1].is("<") &&
+        text_of(side_of(tokens, i + 1, 1)) == text_of(extent))
+      return true;
+  return false;
+}
+
 /// Notes which extents of the array that is declared at i threads index by their own coordinates.
 void note_shared(const Tokens& tokens, std::size_t i, BodyUse& use) {
   const bool is_extern = i > 0 && tokens[i - 1].is("extern");
@@ -485,7 +498,8 @@ void note_shared(const Tokens& tokens, std::size_t i, BodyUse& use) {
       if (!is_at(tokens, open, "[")) break;
       const Tokens index = use.indices->resolved(part(tokens, open + 1, closing(tokens, open)));
       is_own = RE2::FullMatch(text_of(index), "threadIdx\\.([xyz])", &axis);
-      if (is_own && !extent.empty()) use.axes[axis_names.find(axis)].arrays.push_back(extent);
+      if (is_own && !extent.empty() && !has_more_threads(tokens, axis, extent, use))
+        use.axes[axis_names.find(axis)].arrays.push_back(extent);
       open = closing(tokens, open) + 1;
     }
     use.shared_per_thread = use.shared_per_thread && (!is_extern || is_own);

@@ -1443,3 +1443,14 @@ TEST_CASE("of several launches the one that passes variables of the kernel's nam
   CHECK(has(draft, "from the launch on line 8"));
   CHECK_FALSE(has(draft, "line 7"));
 }
+
+TEST_CASE("a shared array that only the first threads fill says nothing of the block") {
+  const Drafted draft = drafted(
+      "template <typename T, int num_axes>\n__global__ void k(int n, const T* im, const int* shape, T* col) {\n"
+      "  __shared__ int s[num_axes];\n  if (threadIdx.x < num_axes) s[threadIdx.x] = shape[threadIdx.x];\n"
+      "  __syncthreads();\n"
+      "  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) col[i] = im[i] * "
+      "s[0];\n"
+      "}\n");
+  CHECK(has(draft, "block = [\"THREADS\"]"));
+}
