@@ -245,7 +245,7 @@ LINES = {
     "src/backends/cuda": 2238,
     "src/backends/gpu": 2275,
     "src/backends/hip": 1850,
-    "src/backends/host": 4794,
+    "src/backends/host": 4798,
     "src/backends/kokkos": 1084,
     "src/backends/process": 1638,
     "src/cluster": 2414,

@@ -204,10 +204,7 @@ class HostToolchain final : public build::HintedToolchain {
 
   std::string fingerprint() override {
     const compiler::Compiler c = compiler();
-    const Arguments options = own_options(c, cpu::own_arch());
-    const std::lock_guard lock(mutex_);
-    return fmt::format("{} ({}), parts {}, runtime {}, options {}", c.version, c.path, parts_.digest(), runtime_,
-                       fmt::join(options, " "));
+    return identity(c, own_options(c, cpu::own_arch()));
   }
   build::ToolFiles parts() override {
     compiler();
@@ -218,6 +215,13 @@ class HostToolchain final : public build::HintedToolchain {
   std::string default_arch() override { return cpu::own_arch(); }
 
  private:
+  /// c: as compiler() has just returned it.
+  std::string identity(const compiler::Compiler& c, const Arguments& options) {
+    const std::lock_guard lock(mutex_);
+    return fmt::format("{} ({}), parts {}, runtime {}, options {}", c.version, c.path, parts_.digest(), runtime_,
+                       fmt::join(options, " "));
+  }
+
   build::Artifact compile_kernel(const build::CompileRequest& request) override {
     const compiler::Compiler c = compiler();
     const Arguments flags = base_flags(request, c);
@@ -238,7 +242,7 @@ class HostToolchain final : public build::HintedToolchain {
     if (c.is_clang) return std::nullopt;
     const Arguments words = preprocessing(request, flags);
     const auto header = precompiled_.find(
-        fmt::format("{}\n{}", fingerprint(), fmt::join(words, "\n")), "xtune_host.h.gch",
+        fmt::format("{}\n{}", identity(c, {}), fmt::join(words, "\n")), "xtune_host.h.gch",
         [&](const std::filesystem::path& file) {
           const std::filesystem::path folder = file.parent_path();
           write_runtime_files(folder);
