@@ -353,7 +353,7 @@ class Tunable:
 
     name: the kernel's name in the store, and its entry point unless entry is given; None: the
     source's only __global__ function. source: CUDA C++ or HIP C++; or source_file. Every keyword
-    has a method of its own:
+    has its own method:
 
         params       {"BLOCK": [64, 128]}: macros of the source, and names in expressions
         problem      {"N": 4096}: problem sizes that expressions use by name

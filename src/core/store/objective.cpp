@@ -90,10 +90,10 @@ void require_ratios(const spec::ObjectiveSpec::Goal& goal, double value, const R
 }
 
 /// For 0. An energy-delay product of a microsecond is 1e-12, and its logarithm must be finite.
-constexpr double least_value = 1e-30;
+constexpr double smallest_value = 1e-30;
 
 double positive(double value, bool maximize) {
-  const double magnitude = std::isnan(value) ? value : std::max(value, least_value);
+  const double magnitude = std::isnan(value) ? value : std::max(value, smallest_value);
   return maximize ? 1 / magnitude : magnitude;
 }
 

@@ -1423,7 +1423,7 @@ TEST_CASE("the shape of a buffer for which the launch passes a null pointer is a
   }
 }
 
-TEST_CASE("a grid that differs from the index's where sizes are no whole blocks is written as it is") {
+TEST_CASE("a grid stays as written where it differs from the index's for sizes that are not whole blocks") {
   const Drafted draft = drafted(
       "__global__ void k(int* g, unsigned n) {\n  int i = blockIdx.x * blockDim.x * 8 + threadIdx.x;\n"
       "  if (i + 7 * blockDim.x < n) g[i] += g[i + 7 * blockDim.x];\n}\n"

@@ -282,7 +282,7 @@ TEST_CASE("a record whose key still holds goes before a faster one; without any,
   CHECK(any_has(result.reasons, "what differs: artifact; reference: c -> d"));
 }
 
-TEST_CASE("results of another state decide neither finals nor speeds among those of today's") {
+TEST_CASE("finals and speeds of another state of the spec do not rank today's results") {
   // The other state's finals were held last. Its best puts today's times on a scale on which the second one is faster.
   std::vector<Record> records{example_record(1, 1.00), example_record(2, 1.02)};
   for (const std::int64_t number : {1, 2, 3, 4}) {

@@ -47,7 +47,7 @@ TEST_CASE("amdgpu's files contain temperature, power, errors and processes") {
 TEST_CASE("a part of an AMD device is named by its compute and memory mode; a whole one is not") {
   const FileTree tree;
   const auto partition = [&](const std::string& address) { return gpu::amd_partition(address, tree.folder.path()); };
-  CHECK(partition("0000:c1:00.0").empty());  // before MI300 there are no such files
+  CHECK(partition("0000:c1:00.0").empty());  // GPUs before MI300 lack the files
   CHECK(partition("").empty());
   tree.write(amd_device + "current_compute_partition", "SPX\n");
   CHECK(partition("0000:c1:00.0").empty());
