@@ -64,9 +64,23 @@ def count_compiled(store):
 
 
 def records_of(store):
-    """All records but those of races' drift and of finals, which repeat others."""
-    records = [json.loads(line) for lines in complete_lines(store).values() for line in lines[1:]]
-    return [record for record in records if not record.get("drift") and not record.get("finals")]
+    """All records but those of races' drift and of finals, which repeat others, and those that a later one replaces:
+    what other programs disturbed is measured again, and so is what was measured when the device's speed changed, which
+    the incumbent's drift shows."""
+    lines = [line for file in complete_lines(store).values() for line in file[1:]]
+    kept = {}  # number of a configuration -> its records
+    drifted = set()  # numbers of those that have a later drift
+    for record in sorted(map(json.loads, lines), key=lambda record: record["unix_time_ms"]):
+        number = record["config"]["ID"]
+        if record.get("drift"):
+            drifted.update(kept)
+        elif not record.get("finals"):
+            seen = kept.setdefault(number, [])
+            if seen and (seen[-1].get("tainted") or seen[-1]["outcome"] == "ok" and number in drifted):
+                seen.pop()
+            seen.append(record)
+            drifted.discard(number)
+    return [record for seen in kept.values() for record in seen]
 
 
 def processes_of(mark):
@@ -199,11 +213,9 @@ class Campaign:
     def check_outcomes(self, store, result):
         by_id = {}
         for record in records_of(store):
-            seen = by_id.setdefault(record["config"]["ID"], [])
-            if seen and seen[-1].get("tainted"):
-                seen.pop()  # what other programs disturbed is measured again
-            seen.append(record)
+            by_id.setdefault(record["config"]["ID"], []).append(record)
         counts = Counter()
+        said = (self.folder / "last.txt").read_text()
         for number in range(self.options.configs):
             fault = self.plan.faults.get(number, "none")
             seen = [(record["outcome"], record.get("stage", "")) for record in by_id.get(number, [])]
@@ -211,7 +223,8 @@ class Campaign:
                 ok, pruned = ("ok", "measure"), ("pruned", "measure")
                 right = seen in ([ok], [pruned], [pruned, ok])
             else:
-                right = len(seen) == 1 and seen[0] in FAULTS[fault] if FAULTS[fault] else not seen
+                unstored = f"ID={number}: timed_out, not stored because" in said  # a hang, or a machine without time
+                right = len(seen) == 1 and seen[0] in FAULTS[fault] if FAULTS[fault] and not unstored else not seen
             if self.failures.check(right, f"ID={number} ({fault}): {seen}"):
                 counts[fault] += 1
         self.failures.check(sum(result["counts"].values()) == self.options.configs, f"counts: {result['counts']}")
