@@ -10,6 +10,9 @@
 // A finalist that fails leaves with its failure. If the worker dies and did not report which launch killed it, each
 // finalist is launched on its own in a new worker to find out. After max_unexplained = 3 deaths without a known cause
 // the finals end with the results so far, because the cause is then more likely the machine than a configuration.
+//
+// A configuration that was only lucky in the search may have kept a better one out. Its finals show that, and they are
+// held again, with those whom the winner's own time would have let in.
 #include "core/measure/finals.hpp"
 
 #include <algorithm>
@@ -180,14 +183,81 @@ std::vector<const store::Record*> FinalsPhase::finalists_now() {
   std::vector<const store::Record*> rivals;
   if (!run_.options.fresh) rivals = run_.stored.rivals(results_.finals_reach());
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
-  const std::vector<const store::Record*> order = store::ranked(contenders, run_.criterion);
-  // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
-  std::vector<const store::Record*> finalists =
-      store::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
-  if (const store::Record* const fallback = default_beside(order, finalists)) finalists.push_back(fallback);
+  std::vector<const store::Record*> finalists;
+  if (met_.empty()) {
+    const std::vector<const store::Record*> order = store::ranked(contenders, run_.criterion);
+    // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
+    finalists = store::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
+    if (const store::Record* const fallback = default_beside(order, finalists)) finalists.push_back(fallback);
+  } else {
+    std::vector<store::Record>& further = results_.result().further;
+    further.reserve(further.size() + rivals.size());  // add_further leaves the others where they are
+    for (const store::Record& record : further) contenders.push_back(&record);
+    finalists = with_left_out(store::Standings(contenders, run_.criterion));
+  }
   for (const store::Record* record : finalists)
     if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
   return finalists;
+}
+
+double FinalsPhase::time_of(const store::Record& record) const {
+  return measure::statistic(record.time_ms, run_.criterion.statistic);
+}
+
+/// The finalist's measurement by the search; null: there is none.
+const store::Record* FinalsPhase::searched(const store::Record& finalist) const {
+  for (const store::Record* const record : results_.result().all())
+    if (record->key == finalist.key && record->outcome == Outcome::ok && record->finals.empty() && !record->drift)
+      return record;
+  return nullptr;
+}
+
+/// By how much the winner may have been lucky in the search, as a factor: where only two met, by how much more it
+/// slowed down than the other one. The default is measured first, often by a cold machine: that it became faster since
+/// says nothing of the winner.
+double FinalsPhase::luck(const store::Standings& standings) const {
+  const auto slowdown = [&](const store::Record& finalist) {
+    const store::Record* const before = searched(finalist);
+    return before ? time_of(finalist) / time_of(*before) : 1;
+  };
+  double most = 1;
+  if (met_.size() != 2) return most;
+  for (const store::Record* const other : standings.order())
+    if (other != &standings.best() && met_.contains(other->key))
+      most = std::max(most, slowdown(standings.best()) / std::max(slowdown(*other), 1.0));
+  return most;
+}
+
+/// Those that met, and those that the search found faster than the winner on the scale of its time: others kept them
+/// out, which were only lucky. Empty: there are none.
+std::vector<const store::Record*> FinalsPhase::with_left_out(const store::Standings& standings) const {
+  const store::Record& winner = standings.best();
+  if (!met_.contains(winner.key)) return {};
+  const double luck_of_winner = luck(standings);
+  std::vector<const store::Record*> finalists, left_out;
+  for (const store::Record* const record : standings.order()) {
+    const std::vector<std::string>& tainted = record->tainted;
+    if (met_.contains(record->key)) {
+      finalists.push_back(record);
+    } else if (std::none_of(tainted.begin(), tainted.end(), measure::changed_process)) {
+      const double time_ms = time_of(*record) * standings.factor(*record) / luck_of_winner;
+      if (run_.criterion.at(*record, time_ms) < run_.criterion.of(winner)) left_out.push_back(record);
+    }
+  }
+  if (left_out.empty()) return {};
+  left_out.resize(std::min(left_out.size(), run_.max_finalists()));
+  finalists.insert(finalists.end(), left_out.begin(), left_out.end());
+  return finalists;
+}
+
+/// What lost its race against a configuration that was only lucky races the winner, as the search saw it.
+void FinalsPhase::race_again() {
+  const store::Standings standings(results_.result().all(), run_.criterion);
+  if (standings.empty() || !met_.contains(standings.best().key) || !results_.has_best()) return;
+  const store::Record* const winner = searched(standings.best());
+  if (!winner) return;
+  const double slower = time_of(*winner) * luck(standings) / time_of(results_.best());
+  if (slower > store::finals_drift) run_.outcomes.race_slower(slower);
 }
 
 /// The default configuration, if it passed and is not among the finalists. It is measured first, often with a slower
@@ -208,16 +278,22 @@ const store::Record* FinalsPhase::default_beside(const std::vector<const store::
 bool FinalsPhase::start() {
   begun_ = true;
   if (!run_.options.only.empty() && !run_.options.compare) return false;
-  const std::vector<const store::Record*> finalists = finalists_now();
-  std::vector<std::string> keys;
-  for (const store::Record* record : finalists) keys.push_back(record->key);
-  if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
-  results_.result().finalists = finalists.size();
-  // If a disturbance lasts, repeating the finals would not help.
-  const bool clean =
-      std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
-  const store::Tainted tainted = clean && !run_.stored.busy() ? store::Tainted::never : store::Tainted::too;
-  if (take_stored(keys, tainted)) return false;
+  while (true) {
+    const std::vector<const store::Record*> finalists = finalists_now();
+    std::vector<std::string> keys;
+    for (const store::Record* record : finalists) keys.push_back(record->key);
+    if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
+    results_.result().finalists = finalists.size();
+    // If a disturbance lasts, repeating the finals would not help.
+    const bool clean =
+        std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
+    if (take_stored(keys, clean && !run_.stored.busy() ? store::Tainted::never : store::Tainted::too)) continue;
+    prepare(finalists, std::move(keys));
+    return true;
+  }
+}
+
+void FinalsPhase::prepare(const std::vector<const store::Record*>& finalists, std::vector<std::string> keys) {
   SharedFinals shared{{}, keys, "finals"};
   // In a fixed order: a process that has read only a part of the finals that another is storing ranks by them.
   std::sort(keys.begin(), keys.end());
@@ -236,7 +312,6 @@ bool FinalsPhase::start() {
     elsewhere_ = std::move(shared);
   else
     for (const TrialPtr& trial : shared.finalists) run_.compiles.start(trial);
-  return true;
 }
 
 /// Whether they met in finals of this run, which need not be repeated because another finalist turned out to be wrong.
@@ -247,8 +322,10 @@ bool FinalsPhase::have_met(const std::vector<std::string>& keys) const {
 bool FinalsPhase::take_stored(const std::vector<std::string>& keys, store::Tainted tainted,
                               std::int64_t since_unix_ms) {
   std::vector<store::Record> stored = run_.stored.finals_of_keys(keys, tainted, since_unix_ms);
+  if (stored.empty()) return false;
   for (store::Record& record : stored) results_.add_further(std::move(record));
-  return !stored.empty();
+  met_ = passed_ = {keys.begin(), keys.end()};
+  return true;
 }
 
 void FinalsPhase::look_at_peers() {
@@ -256,6 +333,7 @@ void FinalsPhase::look_at_peers() {
   // Finals of other processes belong to this search, disturbed or not: they are not repeated.
   if (take_stored(elsewhere_->keys, store::Tainted::too, run_.options.peers->began_unix_ms())) {
     elsewhere_.reset();
+    begun_ = false;
   } else if (run_.peers->take(elsewhere_->claim)) {
     const SharedFinals left = *std::exchange(elsewhere_, std::nullopt);
     for (const TrialPtr& trial : left.finalists) run_.compiles.start(trial);
@@ -313,6 +391,10 @@ void FinalsPhase::record(const std::vector<std::pair<TrialPtr, std::string>>& fi
     take(*trial, log, now_ms);
     results_.add_further(std::move(record));
   }
+  // Configurations that lost against a wrong one, or were not invited because of it, get their turn.
+  met_ = refuted_ ? std::set<std::string>() : passed_;
+  begun_ = !std::exchange(refuted_, false) && met_.size() < 2;
+  if (met_.size() > 1) race_again();
 }
 
 void FinalsPhase::take(Trial& trial, const std::string& log, std::int64_t now_ms) {
@@ -335,8 +417,7 @@ void FinalsPhase::take(Trial& trial, const std::string& log, std::int64_t now_ms
   if (record.outcome == Outcome::ok) passed_.insert(record.key);
   if (record.outcome != Outcome::wrong_result) return;
   run_.outcomes.refute(record);
-  // Configurations that lost against it, or were not invited because of it, get their turn.
-  begun_ = false;
+  refuted_ = true;
 }
 
 }  // namespace xtune::run

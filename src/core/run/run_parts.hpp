@@ -188,6 +188,12 @@ class FinalsPhase {
     std::string claim;
   };
   std::vector<const store::Record*> finalists_now();
+  double time_of(const store::Record& record) const;
+  const store::Record* searched(const store::Record& finalist) const;
+  double luck(const store::Standings& standings) const;
+  std::vector<const store::Record*> with_left_out(const store::Standings& standings) const;
+  void race_again();
+  void prepare(const std::vector<const store::Record*>& finalists, std::vector<std::string> keys);
   const store::Record* default_beside(const std::vector<const store::Record*>& order,
                                       const std::vector<const store::Record*>& finalists) const;
   bool have_met(const std::vector<std::string>& keys) const;
@@ -203,6 +209,8 @@ class FinalsPhase {
   bool begun_ = false;
   int held_ = 0;                           ///< number of finals in this run
   std::set<std::string> passed_;           ///< keys of the configurations that passed the last finals of this run
+  std::set<std::string> met_;              ///< the same, if those finals can be followed by others with more finalists
+  bool refuted_ = false;                   ///< a finalist turned out to be wrong
   std::optional<SharedFinals> elsewhere_;  ///< another process holds them
 };
 

@@ -364,6 +364,8 @@ void OutcomeHandler::handle(const Trial& trial, store::Record record, const std:
   if (measured) observed = run_.criterion.score ? run_.objective.search_score(record) : run_.criterion.of(record);
   if (outcome == Outcome::pruned) observed = record.time_ms.min;
   if (measured) run_.calibration.offer(trial.proposal.index, from_store ? nullptr : &trial.artifact);
+  if (measured && trial.purpose == Trial::Purpose::settle && results_.has_best())
+    slower_ = std::clamp(run_.criterion.of(record) / run_.criterion.of(results_.best()), 1.0, slower_);
   if (trial.purpose == Trial::Purpose::search)
     run_.path.set_outcome(trial.proposal.number, {trial.proposal.index, outcome, observed});
   run_.observer.on_record(results_.put(trial, std::move(record)), log, from_store);
@@ -476,11 +478,16 @@ bool OutcomeHandler::still_loses(const RunResults::Pruned& one) {
     if (!results_.has_best()) return false;
     const store::Record& best = results_.best();
     there = measure::incumbent_of(best.time_ms, measure::statistic(best.time_ms, run_.spec.measure.statistic));
-    slowness /= run_.devices.slowness_of(best.device);
+    slowness *= slower_ / run_.devices.slowness_of(best.device);
   }
   if (!there) return false;
   if (record) return measure::still_lost(record->samples_ms, measure::scaled(*there, slowness * record->slowness));
   return measure::still_lost(row->samples, row->low_ms, measure::scaled(*there, slowness));
+}
+
+void OutcomeHandler::race_slower(double factor) {
+  slower_ = factor;
+  results_.compare_losers_again();
 }
 
 void OutcomeHandler::refute(const store::Record& wrong) {

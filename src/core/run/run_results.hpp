@@ -187,6 +187,8 @@ class OutcomeHandler {
   /// A configuration to be measured in full: it lost its race and may nevertheless be among the best, or the speed at
   /// which it was measured is unknown; null: none.
   TrialPtr take_doubtful();
+  /// What lost to the best is compared with one that is slower by this factor: the best was only lucky.
+  void race_slower(double factor);
   /// A configuration that passed before turned out to be wrong: its earlier results are no longer used.
   void refute(const store::Record& wrong);
 
@@ -207,6 +209,7 @@ class OutcomeHandler {
   IncumbentTracker incumbent_;
   std::size_t checked_ = 0;       ///< number of records at the last check
   std::set<std::size_t> unsure_;  ///< of the records: measured in full at an unknown speed
+  double slower_ = 1;             ///< than the best: what losers are compared with
 };
 
 }  // namespace xtune::run

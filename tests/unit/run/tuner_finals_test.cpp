@@ -450,6 +450,33 @@ TEST_CASE("What the store knows of this space takes part, though this run did no
   CHECK(best_a(t.run()) == 3);
 }
 
+TEST_CASE("A configuration that was only lucky in the search keeps no better one out of the finals") {
+  for (const bool default_wins : {true, false}) {
+    CAPTURE(default_wins);
+    Finale t;
+    t.parameters = "A = [1, 2, 3, 4]\n";
+    t.rest = "[search]\nstrategy = \"exhaustive\"\n[dispatch]\ndefault = { A = 1 }\n";
+    // 2 was lucky: it takes 1.5 ms, but took 1 ms in the search, where 3 lost its race against it.
+    const auto true_ms = [&](int a) { return std::array{default_wins ? 1.2 : 1.9, 1.5, 1.1, 1.95}.at(a - 1); };
+    t.device.emplace(t.bench, t.clock, t.noise, t.seed, [&](const BenchJob& job) {
+      return a_of(job) == 2 && t.bench.rounds.empty() ? 1.0 : true_ms(a_of(job));
+    });
+    const TuneResult result = t.run();
+    CHECK(best_a(result) == 3);
+    CHECK(t.bench.rounds.size() >= 2);
+    const Standings standings(result.all());
+    for (const Record* record : standings.order())
+      CHECK(record->time_ms.median ==
+            doctest::Approx(true_ms(static_cast<int>(Tuning::value(record->config, "A")))).epsilon(0.005));
+    // The same from the store, without further finals.
+    const std::vector<Record> records = read_records(t.options.store, "sm_90", "k").records;
+    CHECK(Tuning::value(best_of(records)->record->config, "A") == 3);
+    t.clock.advance_s(10);
+    CHECK(best_a(t.run()) == 3);
+    CHECK(t.journal.empty());
+  }
+}
+
 TEST_CASE("A tenth of the seconds is left for the finals") {
   Tuning t;
   t.finals = 8;
