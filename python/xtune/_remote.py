@@ -355,6 +355,8 @@ def searches(
     try:
         first = pool.first_kind(settings["stop"])
         pool.on_kind = start
+        for kind in [each for each in pool.targets if each != first]:  # which answered at the same time
+            start(kind)
         run(first, True)
         while pool.has_questions() or any(each.is_alive() for each in threads):
             time.sleep(0.05)

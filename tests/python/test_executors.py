@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tune(executor=...): engines, workers that are killed, configurations that kill them, several kinds of devices."""
 import concurrent.futures
+import functools
 import io
+import itertools
 import json
 import multiprocessing
 import os
@@ -274,19 +276,30 @@ class Executors(unittest.TestCase):
         """The second thread's device has another name. Jobs of a kind that no free worker has are offered again."""
         (self.place / "killed").touch()
         here, kinds = threading.local(), iter("AB")
+
+        def kind_of_thread():
+            here.kind = getattr(here, "kind", None) or next(kinds)
+            return here.kind
+
+        self.check_kinds(concurrent.futures.ThreadPoolExecutor(2), kind_of_thread)
+
+    def test_several_kinds_of_devices_that_answer_at_once(self):
+        (self.place / "killed").touch()
+        self.check_kinds(Now(), functools.partial(next, itertools.cycle("AB")), workers=2)
+
+    def check_kinds(self, executor, next_kind, **more):
         describe = xtune._native.describe_target
 
         def described(*arguments):
-            here.kind = getattr(here, "kind", None) or next(kinds)
             kind, target = describe(*arguments)
-            facts = json.loads(target)
-            facts["device"]["name"] += here.kind
-            return here.kind + kind, json.dumps(facts)
+            facts, own = json.loads(target), next_kind()
+            facts["device"]["name"] += own
+            return own + kind, json.dumps(facts)
 
         xtune._native.describe_target = described
         self.addCleanup(setattr, xtune._native, "describe_target", describe)
-        with concurrent.futures.ThreadPoolExecutor(2) as executor:
-            results = xtune.tune_cases(**definition(executor=executor))
+        with executor:
+            results = xtune.tune_cases(**definition(executor=executor, **more))
         self.assertEqual(len({each.device.name for each in results}), 2)
         for each in results:
             self.assertEqual(answer(each), answer(self.local))
