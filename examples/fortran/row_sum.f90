@@ -11,6 +11,7 @@ program row_sum
 
   allocate (x(n, rows), y(rows))
   call random_number(x)
+  if (command_argument_count() /= 1) error stop "usage: row_sum SPEC"
   call get_command_argument(1, spec)
 
   call xtune_load(kernel, spec, backend="host")

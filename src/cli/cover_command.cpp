@@ -64,9 +64,7 @@ Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const run
       stored.view().members(problem, target.device, [&](const store::Record& record) { return fit.obstacle(record); });
   Scores scores;
   scores.stale = keep_current(own, target.device);
-  std::unordered_map<const store::StoredConfig*, double> factors;
-  const std::vector<double> by_row = store::scale_factors(own, criterion);
-  for (std::size_t i = 0; i < own.size(); ++i) factors.emplace(own[i], by_row[i]);
+  const auto factors = store::scale_factors(own, criterion);
   for (const store::StoredConfig* row : store::rank_configs(own, criterion)) {
     const double time_ms = row->time_ms * factors.at(row);
     scores.best_first.emplace_back(row, criterion.score ? criterion.at(store::read_record(*row), time_ms) : time_ms);

@@ -38,11 +38,8 @@ class Losses {
       if (set.problems[group.problem].sizes != problem.problem || set.devices[group.device].name != problem.device)
         continue;
       const store::HeldRows members = view->read_members(group);
-      const std::vector<double> factors = store::scale_factors(members.rows);
-      const auto time_ms = [&](const store::StoredConfig* row) {
-        const auto place = std::find(members.rows.begin(), members.rows.end(), row) - members.rows.begin();
-        return row->time_ms * factors[static_cast<std::size_t>(place)];
-      };
+      const auto factors = store::scale_factors(members.rows);
+      const auto time_ms = [&](const store::StoredConfig* row) { return row->time_ms * factors.at(row); };
       const store::ConfigOrder order = store::rank_configs(members.rows, {});
       for (const store::StoredConfig* row : order)
         if (store::config_bindings(*row) == problem.config)

@@ -423,7 +423,7 @@ def main():
     parser.add_argument(
         "--share",
         action="store_true",
-        help="run a share on these GPUs: of the part right, one configuration and problem of each table on one of them, and each mutant on one of them; the environment variable XTUNE_EMULATED_ALL=1 changes this to everything on each",
+        help="run a share on these GPUs: of the part right, one configuration and problem of each table on one of them, and each mutant on one of them; the environment variable XTUNE_EMULATED_ALL=1 changes this to everything on each, with --all",
     )
     parser.add_argument(
         "--compile-for",
@@ -445,7 +445,7 @@ def main():
         cpus = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, random.sample(cpus, min(2, len(cpus))))
     if options.share and "XTUNE_EMULATED_ALL" in os.environ:
-        options.share = False
+        options.share, options.all = False, True
     return 0 if all([run_part(options, *one) for one in runs_of(options)]) else 1
 
 

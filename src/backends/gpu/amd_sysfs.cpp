@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -67,6 +70,30 @@ bool is_number(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
+/// The energy counter in gpu_metrics, a table behind a header of its size (16 bits) and revision (8 and 8 bits), in
+/// units of 2^-16 J, all bits set if the device does not count. Known of revisions 1.4 to 1.8, those of MI300 and
+/// newer. Source: the Linux kernel's kgd_pp_interface.h, gpu_metrics_v1_4 to gpu_metrics_v1_8.
+std::optional<double> energy_j(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::array<unsigned char, 96> table{};
+  stream.read(reinterpret_cast<char*>(table.data()), table.size());
+  const auto bits = [&](std::size_t place, std::size_t bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = bytes; i-- > 0;) value = value << 8 | table[place + i];
+    return value;
+  };
+  // Revision 1.6 was extended by the activities of partitions, which took those before the counter.
+  constexpr std::uint64_t with_partitions_bytes = 1024;
+  const std::map<std::uint64_t, std::size_t> places{
+      {4, 24}, {5, 88}, {6, bits(0, 2) < with_partitions_bytes ? 88 : 16}, {7, 24}, {8, 24}};
+  const auto place = places.find(bits(3, 1));
+  if (stream.gcount() < 32 || bits(2, 1) != 1 || place == places.end()) return std::nullopt;
+  if (place->second + 8 > static_cast<std::size_t>(stream.gcount())) return std::nullopt;
+  const std::uint64_t count = bits(place->second, 8);
+  if (count == UINT64_MAX) return std::nullopt;
+  return static_cast<double>(count) / 65536;
+}
+
 /// Processes with memory on any of the machine's GPUs. The GPUs have other numbers here than elsewhere, so this works
 /// only on a machine with one GPU.
 std::vector<int> processes(const fs::path& root) {
@@ -89,6 +116,7 @@ measure::DeviceState state_of(const fs::path& device, const fs::path& root) {
     state.temperature_c = first_number(sensor.path(), {"temp2_input", "temp1_input"}, 1e-3);  // junction, else edge
     state.power_w = first_number(sensor.path(), {"power1_average", "power1_input"}, 1e-6);
   }
+  state.energy_j = energy_j(device / "gpu_metrics");
   state.max_clock_mhz = max_clock_mhz(device / "pp_dpm_sclk");
   state.uncorrected_errors = uncorrected(device / "ras/umc_err_count");
   state.processes = processes(root);

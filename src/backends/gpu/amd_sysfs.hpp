@@ -1,4 +1,4 @@
-// An AMD GPU by the amdgpu driver's files: temperature, power, memory errors, processes, how it is divided, and its
+// An AMD GPU by the amdgpu driver's files: temperature, power, energy, memory errors, processes, how it is divided, and its
 // clock.
 #pragma once
 

@@ -143,7 +143,7 @@ std::optional<std::string> check_launches(const spec::Spec& spec, const space::S
 }
 
 void check_objective(const spec::Spec& spec, const device::DeviceInfo& device) {
-  if (device.backend != "host" && device.backend != "hip") return;
+  if (device.backend != "host") return;
   for (const spec::ObjectiveSpec::Goal& goal : spec.objective.goals) {
     const space::Expression expression = spec::parse_expression(goal.expression);
     const auto& names = expression.names();

@@ -23,8 +23,8 @@ void check_spec(const spec::Spec& spec);
 std::optional<std::string> check_launches(const spec::Spec& spec, const space::Space& space,
                                           const resolve::CandidateResolver& resolver);
 
-/// Throws Error(unsupported) at a goal that needs energy_j, if the device's driver does not count energy: NVIDIA's
-/// does.
+/// Throws Error(unsupported) at a goal that needs energy_j on a CPU. Whether a GPU counts energy shows when it is
+/// measured.
 void check_objective(const spec::Spec& spec, const device::DeviceInfo& device);
 
 /// A reference that is not a kernel, without its kind, place and name.

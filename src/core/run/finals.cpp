@@ -31,6 +31,7 @@ namespace {
 
 constexpr std::size_t rounds_a_request = 5;
 constexpr int max_unexplained = 3;
+constexpr int max_finals = 4;  ///< that follow each other because of finalists that were only lucky
 /// Multiple of the limits of rounds and time if the device changed its speed.
 constexpr int after_drift = 4;
 
@@ -177,6 +178,7 @@ FinalsPhase::~FinalsPhase() = default;
 /// Chooses among this run's configurations and stored ones that may be as good. The latter become part of the result.
 std::vector<const store::Record*> FinalsPhase::finalists_now() {
   results_.read_best(run_.options.compare ? run_.options.only.size() : run_.max_finalists());
+  if (!met_.empty()) results_.read_within(run_.max_finalists(), winners_search_ms());
   std::vector<const store::Record*> contenders;
   for (const store::Record& record : results_.records()) contenders.push_back(&record);
   if (run_.options.compare) return store::ranked(contenders, run_.criterion);
@@ -204,35 +206,33 @@ double FinalsPhase::time_of(const store::Record& record) const {
   return measure::statistic(record.time_ms, run_.criterion.statistic);
 }
 
-/// The finalist's measurement by the search; null: there is none.
-const store::Record* FinalsPhase::searched(const store::Record& finalist) const {
-  for (const store::Record* const record : results_.result().all())
-    if (record->key == finalist.key && record->outcome == Outcome::ok && record->finals.empty() && !record->drift)
-      return record;
-  return nullptr;
-}
-
-/// By how much the winner may have been lucky in the search, as a factor: where only two met, by how much more it
-/// slowed down than the other one. The default is measured first, often by a cold machine: that it became faster since
-/// says nothing of the winner.
+/// By how much the winner was lucky in the search, as a factor, at the least: it has slowed down more than another
+/// finalist. That one became faster says nothing of the winner: the default is measured first, often by a cold machine.
 double FinalsPhase::luck(const store::Standings& standings) const {
-  const auto slowdown = [&](const store::Record& finalist) {
-    const store::Record* const before = searched(finalist);
-    return before ? time_of(finalist) / time_of(*before) : 1;
+  const auto slowdown = [&](const store::Record& finalist, double now_ms, double measure::Summary::*before) {
+    const store::Record& searched = standings.searched(finalist);
+    return &searched == &finalist ? 1 : now_ms / (searched.time_ms.*before);
   };
+  const store::Record& winner = standings.best();
   double most = 1;
-  if (met_.size() != 2) return most;
   for (const store::Record* const other : standings.order())
-    if (other != &standings.best() && met_.contains(other->key))
-      most = std::max(most, slowdown(standings.best()) / std::max(slowdown(*other), 1.0));
+    if (other != &winner && met_.contains(other->key))
+      most = std::max(most, slowdown(winner, winner.time_ms.low, &measure::Summary::high) /
+                                std::max(slowdown(*other, other->time_ms.high, &measure::Summary::low), 1.0));
   return most;
 }
 
-/// Those that met, and those that the search found faster than the winner on the scale of its time: others kept them
-/// out, which were only lucky. Empty: there are none.
+/// The winner's time in the search, had it not been lucky.
+double FinalsPhase::winners_search_ms() const {
+  const store::Standings standings(results_.result().all(), run_.criterion);
+  return standings.empty() ? 0 : time_of(standings.searched(standings.best())) * luck(standings);
+}
+
+/// Those that met, and those that the search found faster than the winner on the scale of its time, certainly and by
+/// more than a tie: others kept them out, which were only lucky. Empty: there are none.
 std::vector<const store::Record*> FinalsPhase::with_left_out(const store::Standings& standings) const {
   const store::Record& winner = standings.best();
-  if (!met_.contains(winner.key)) return {};
+  if (!met_.contains(winner.key) || ended_ == max_finals) return {};
   const double luck_of_winner = luck(standings);
   std::vector<const store::Record*> finalists, left_out;
   for (const store::Record* const record : standings.order()) {
@@ -240,8 +240,10 @@ std::vector<const store::Record*> FinalsPhase::with_left_out(const store::Standi
     if (met_.contains(record->key)) {
       finalists.push_back(record);
     } else if (std::none_of(tainted.begin(), tainted.end(), measure::changed_process)) {
-      const double time_ms = time_of(*record) * standings.factor(*record) / luck_of_winner;
-      if (run_.criterion.at(*record, time_ms) < run_.criterion.of(winner)) left_out.push_back(record);
+      const auto ratio = standings.ratio(*record);
+      const double most_ms =
+          ratio ? time_of(winner) * ratio->high / luck_of_winner * (1 + measure::finals_tie) : HUGE_VAL;
+      if (run_.criterion.at(*record, most_ms) < run_.criterion.of(winner)) left_out.push_back(record);
     }
   }
   if (left_out.empty()) return {};
@@ -250,13 +252,15 @@ std::vector<const store::Record*> FinalsPhase::with_left_out(const store::Standi
   return finalists;
 }
 
-/// What lost its race against a configuration that was only lucky races the winner, as the search saw it.
+/// What lost its race against a configuration that was only lucky races the winner, as the search saw it, or what may
+/// have been left out.
 void FinalsPhase::race_again() {
   const store::Standings standings(results_.result().all(), run_.criterion);
   if (standings.empty() || !met_.contains(standings.best().key) || !results_.has_best()) return;
-  const store::Record* const winner = searched(standings.best());
-  if (!winner) return;
-  const double slower = time_of(*winner) * luck(standings) / time_of(results_.best());
+  double least_ms = winners_search_ms();
+  for (const store::Record* const record : standings.order())
+    if (!met_.contains(record->key)) least_ms = std::min(least_ms, time_of(*record));
+  const double slower = least_ms / time_of(results_.best());
   if (slower > store::finals_drift) run_.outcomes.race_slower(slower);
 }
 
@@ -278,19 +282,17 @@ const store::Record* FinalsPhase::default_beside(const std::vector<const store::
 bool FinalsPhase::start() {
   begun_ = true;
   if (!run_.options.only.empty() && !run_.options.compare) return false;
-  while (true) {
-    const std::vector<const store::Record*> finalists = finalists_now();
-    std::vector<std::string> keys;
-    for (const store::Record* record : finalists) keys.push_back(record->key);
-    if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
-    results_.result().finalists = finalists.size();
-    // If a disturbance lasts, repeating the finals would not help.
-    const bool clean =
-        std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
-    if (take_stored(keys, clean && !run_.stored.busy() ? store::Tainted::never : store::Tainted::too)) continue;
+  const std::vector<const store::Record*> finalists = finalists_now();
+  std::vector<std::string> keys;
+  for (const store::Record* record : finalists) keys.push_back(record->key);
+  if (!run_.holds_finals() || finalists.size() < 2 || have_met(keys)) return false;
+  results_.result().finalists = finalists.size();
+  // If a disturbance lasts, repeating the finals would not help.
+  const bool clean =
+      std::any_of(finalists.begin(), finalists.end(), [](const auto* one) { return one->tainted.empty(); });
+  if (!take_stored(keys, clean && !run_.stored.busy() ? store::Tainted::never : store::Tainted::too))
     prepare(finalists, std::move(keys));
-    return true;
-  }
+  return true;
 }
 
 void FinalsPhase::prepare(const std::vector<const store::Record*>& finalists, std::vector<std::string> keys) {
@@ -324,7 +326,8 @@ bool FinalsPhase::take_stored(const std::vector<std::string>& keys, store::Taint
   std::vector<store::Record> stored = run_.stored.finals_of_keys(keys, tainted, since_unix_ms);
   if (stored.empty()) return false;
   for (store::Record& record : stored) results_.add_further(std::move(record));
-  met_ = passed_ = {keys.begin(), keys.end()};
+  passed_ = {keys.begin(), keys.end()};
+  ended();
   return true;
 }
 
@@ -333,7 +336,6 @@ void FinalsPhase::look_at_peers() {
   // Finals of other processes belong to this search, disturbed or not: they are not repeated.
   if (take_stored(elsewhere_->keys, store::Tainted::too, run_.options.peers->began_unix_ms())) {
     elsewhere_.reset();
-    begun_ = false;
   } else if (run_.peers->take(elsewhere_->claim)) {
     const SharedFinals left = *std::exchange(elsewhere_, std::nullopt);
     for (const TrialPtr& trial : left.finalists) run_.compiles.start(trial);
@@ -391,7 +393,13 @@ void FinalsPhase::record(const std::vector<std::pair<TrialPtr, std::string>>& fi
     take(*trial, log, now_ms);
     results_.add_further(std::move(record));
   }
-  // Configurations that lost against a wrong one, or were not invited because of it, get their turn.
+  ended();
+}
+
+/// Finals have ended. Whether others follow shows the next start(): configurations that lost against a wrong one, or
+/// were not invited because of it, get their turn, and those that a lucky one kept out.
+void FinalsPhase::ended() {
+  ++ended_;
   met_ = refuted_ ? std::set<std::string>() : passed_;
   begun_ = !std::exchange(refuted_, false) && met_.size() < 2;
   if (met_.size() > 1) race_again();

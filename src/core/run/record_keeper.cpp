@@ -10,6 +10,7 @@
 #include "core/measure/finals.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/store/objective.hpp"
 #include "core/store/record_check.hpp"
 #include "system/processes.hpp"
 #include "xtune/error.hpp"
@@ -75,7 +76,26 @@ void RecordKeeper::stamp(store::Record& record) {
   record.objective = run_.criterion.finals_by();
   record.score.reset();
   if (record.objective.empty() || record.outcome != Outcome::ok) return;
-  if (const double score = run_.criterion.of(record); std::isfinite(score)) record.score = score;
+  const double score = run_.criterion.of(record);
+  if (std::isfinite(score))
+    record.score = score;
+  else if (!std::exchange(warned_of_goal_, true))
+    warn_of_goal(record);
+}
+
+/// A goal without a value because this device does not tell a quantity.
+void RecordKeeper::warn_of_goal(const store::Record& record) const {
+  const Bindings known = store::measured_names(record, record.time_ms.median);
+  for (const spec::ObjectiveSpec::Goal& goal : run_.spec.objective.goals) {
+    const space::Expression expression = spec::parse_expression(goal.expression);
+    for (const std::string& name : expression.names())
+      if (std::ranges::find(spec::quantity_names(), name) != spec::quantity_names().end() && !known.contains(name))
+        run_.observer.on_warning(
+            spec::spec_error(run_.spec, goal.expression.at,
+                             fmt::format("the goal has no value: {} was not measured on {} (backend {})", name,
+                                         record.device.name, record.device.backend))
+                .what());
+  }
 }
 
 void RecordKeeper::store(const store::Record& record) {

@@ -82,6 +82,8 @@ class RecordKeeper {
   void finish();
 
  private:
+  void warn_of_goal(const store::Record& record) const;
+
   const RunContext& run_;
   TimeStamps stamps_;
   std::optional<store::ReferenceTime> reference_;
@@ -89,6 +91,7 @@ class RecordKeeper {
   store::RecordWriter writer_;
   bool unsynced_ = false;  ///< records were stored since sync_for_peers
   bool peers_lack_some_ = false;
+  bool warned_of_goal_ = false;
   std::uint64_t not_stored_ = 0;
   std::uint64_t by_machine_ = 0;  ///< failures that the machine may have caused
   std::string failure_;           ///< of the store, in the last warning

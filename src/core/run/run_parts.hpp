@@ -158,8 +158,8 @@ class FinalsRounds;
 
 /// The end of a run: the best configurations meet in finals, unless such finals are stored or another process holds
 /// them. Finalists are compiled (from the cache), come back through add, and are measured in rounds on the first device
-/// (FinalsRounds). One process of a job holds the finals for all. A finalist that turns out to be wrong is refuted, and
-/// further finals of the others may follow.
+/// (FinalsRounds). One process of a job holds the finals for all. Further finals may follow: of the others, if a
+/// finalist turns out to be wrong, and with more finalists, if one that was only lucky kept them out.
 class FinalsPhase {
  public:
   explicit FinalsPhase(RunParts& run);
@@ -189,10 +189,11 @@ class FinalsPhase {
   };
   std::vector<const store::Record*> finalists_now();
   double time_of(const store::Record& record) const;
-  const store::Record* searched(const store::Record& finalist) const;
   double luck(const store::Standings& standings) const;
+  double winners_search_ms() const;
   std::vector<const store::Record*> with_left_out(const store::Standings& standings) const;
   void race_again();
+  void ended();
   void prepare(const std::vector<const store::Record*>& finalists, std::vector<std::string> keys);
   const store::Record* default_beside(const std::vector<const store::Record*>& order,
                                       const std::vector<const store::Record*>& finalists) const;
@@ -208,6 +209,7 @@ class FinalsPhase {
   std::unique_ptr<FinalsRounds> rounds_;
   bool begun_ = false;
   int held_ = 0;                           ///< number of finals in this run
+  int ended_ = 0;                          ///< the same, with those from the store
   std::set<std::string> passed_;           ///< keys of the configurations that passed the last finals of this run
   std::set<std::string> met_;              ///< the same, if those finals can be followed by others with more finalists
   bool refuted_ = false;                   ///< a finalist turned out to be wrong

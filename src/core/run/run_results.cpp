@@ -232,7 +232,6 @@ void RunResults::read_example(Row failure) {
   add_read(std::move(*whole), config.outcome);
 }
 
-/// Reads the best of the rows whose intervals begin within reach, up to `count`.
 void RunResults::read_within(std::size_t count, double reach_ms) {
   const auto chosen =
       std::partition(rows_.begin(), rows_.end(), [&](Row row) { return interval_begin(row) > reach_ms; });

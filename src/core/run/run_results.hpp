@@ -71,6 +71,8 @@ class RunResults {
   const store::ConfigOrder& rows() const noexcept { return rows_; }
   /// Reads the rows that may be among this many finalists.
   void read_best(std::size_t count);
+  /// Reads the best of the rows whose intervals begin within reach, up to `count`.
+  void read_within(std::size_t count, double reach_ms);
   /// Reads the rows that a report shows: the best, and ties with the first of them.
   void read_reported();
   /// To be completed and returned at the end of the run.
@@ -82,7 +84,6 @@ class RunResults {
   void choose_best();
   void add_read(store::Record record, Outcome outcome);
   void read_example(Row failure);
-  void read_within(std::size_t count, double reach_ms);
   void read_first(std::size_t count);
 
   struct Example {

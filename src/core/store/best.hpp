@@ -165,6 +165,21 @@ struct FinalsRatio {
 template <class Item>
 using Settled = std::vector<std::pair<Item, FinalsRatio>>;
 
+/// Adds a measurement. Of those of one key that one run made the newest stays: it measures a configuration again if the
+/// first time is in doubt.
+template <class Access, class Item>
+void add_newest(Item item, std::vector<Item>& items) {
+  const RankFacts facts = Access::facts(item);
+  const auto same = std::find_if(items.begin(), items.end(), [&](const Item other) {
+    const RankFacts known = Access::facts(other);
+    return !facts.attempt.empty() && known.attempt == facts.attempt && known.key == facts.key;
+  });
+  if (same == items.end())
+    items.push_back(item);
+  else if (Access::facts(*same).unix_time_ms < facts.unix_time_ms)
+    *same = item;
+}
+
 /// The measurements outside of finals, by key: what a search saw of a configuration.
 template <class Access, class Item>
 class Searched {
@@ -174,7 +189,7 @@ class Searched {
     for (const Item item : items) {
       const RankFacts facts = Access::facts(item);
       if (facts.outcome == Outcome::ok && !facts.drift && facts.finals.empty() && keys.contains(facts.key))
-        by_key_[facts.key].push_back(item);
+        add_newest<Access>(item, by_key_[facts.key]);
     }
   }
   /// Of the item's key the one that is nearest in time to `other`; null: there is none.
@@ -266,7 +281,7 @@ class Scale {
       const RankFacts facts = Access::facts(item);
       if (facts.outcome != Outcome::ok || facts.drift || !facts.finals.empty()) continue;
       if (!(facts.median_ms > 0)) continue;
-      if (Access::same_config(item, best)) add_anchor(item, facts);
+      if (Access::same_config(item, best)) add_newest<Access>(item, anchors_);
       const auto finalist = searched_.find(facts.key);
       if (finalist == searched_.end()) continue;
       const RankFacts known = Access::facts(finalist->second);
@@ -310,18 +325,6 @@ class Scale {
     FinalsRatio ratio;  ///< to the other's time
     Item other;         ///< the best one if it took part, else the winner
   };
-
-  /// A run measures a configuration again if the first time is in doubt.
-  void add_anchor(Item item, const RankFacts& facts) {
-    const auto same = std::find_if(anchors_.begin(), anchors_.end(), [&](const Item other) {
-      const RankFacts known = Access::facts(other);
-      return !facts.attempt.empty() && known.attempt == facts.attempt && known.key == facts.key;
-    });
-    if (same == anchors_.end())
-      anchors_.push_back(item);
-    else if (Access::facts(*same).unix_time_ms < facts.unix_time_ms)
-      *same = item;
-  }
 
   void add_finals(const Settled<Item>& settled) {
     Item other = settled.front().first;
@@ -582,6 +585,8 @@ class Standings {
   /// By how much slower the device was in the finals of the best one than when the search measured the finalists: the
   /// median of their factors. 1: there were no finals, or no other measurements.
   double slowdown() const;
+  /// The search's measurement of a finalist; without one, or for other records, the record itself.
+  const Record& searched(const Record& record) const { return *ranking_.scale->beside_anchor(&record); }
 
  private:
   RecordRules rules_;

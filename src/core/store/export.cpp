@@ -100,10 +100,8 @@ class Judge {
       valid.push_back({config, std::move(record), time_ms, objective});
     }
     if (valid.size() < 2) return valid;
-    const std::vector<double> factors = scale_factors(rows_);
-    std::unordered_map<const StoredConfig*, double> of_row;
-    for (std::size_t i = 0; i < rows_.size(); ++i) of_row.emplace(rows_[i], factors[i]);
-    for (ValidConfig& one : valid) one.time_ms *= of_row.at(one.row);
+    const auto factors = scale_factors(rows_);
+    for (ValidConfig& one : valid) one.time_ms *= factors.at(one.row);
     return valid;
   }
 
@@ -303,12 +301,12 @@ Measurements::Measurements(const std::filesystem::path& store, const WinnerFilte
       ++parts, sources_.insert(sources_.end(), set.sources.begin(), set.sources.end());
     const auto first_source = static_cast<std::uint32_t>(sources_.size() - set.sources.size());
     const HeldRows held = problem.rows();
-    const std::vector<double> factors = scale_factors(held.rows);
+    const auto factors = scale_factors(held.rows);
     const char* names = nullptr;
-    for (std::size_t i = 0; i < held.rows.size(); ++i) {
-      const StoredConfig& row = *held.rows[i];
-      places_.push_back({row.offset(), row.unix_time_ms, factors[i], parts, first_source + row.block->file, row.bytes,
-                         row.is_of_finals()});
+    for (const StoredConfig* const each : held.rows) {
+      const StoredConfig& row = *each;
+      places_.push_back({row.offset(), row.unix_time_ms, factors.at(each), parts, first_source + row.block->file,
+                         row.bytes, row.is_of_finals()});
       if (std::exchange(names, row.names().data()) != row.names().data())
         for (const auto& [name, value] : config_bindings(row)) base::add_once(parameters_, name);
     }

@@ -104,13 +104,14 @@ ConfigOrder rank_configs(std::span<const StoredConfig* const> configs, const Cri
   return rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules).order;
 }
 
-std::vector<double> scale_factors(std::span<const StoredConfig* const> configs, const Criterion& criterion) {
+std::unordered_map<const StoredConfig*, double> scale_factors(std::span<const StoredConfig* const> configs,
+                                                              const Criterion& criterion) {
   const ConfigRules rules{criterion};
   const auto ranking = rank_records<ConfigAccess>(ConfigOrder(configs.begin(), configs.end()), rules);
-  std::vector<double> factors;
+  std::unordered_map<const StoredConfig*, double> factors;
   for (const StoredConfig* config : configs) {
     const double own_ms = rules.time(config), factor = ranking.scale ? ranking.scale->time(config) / own_ms : 1;
-    factors.push_back(own_ms > 0 && std::isfinite(factor) ? factor : 1);
+    factors.emplace(config, own_ms > 0 && std::isfinite(factor) ? factor : 1);
   }
   return factors;
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,7 +42,8 @@ std::pair<const StoredConfig*, std::size_t> best_config(std::span<const StoredCo
                                                         const Criterion& criterion);
 /// For each of them what its times are multiplied by to be on the scale of the best one's, by the median
 /// (Standings::factor).
-std::vector<double> scale_factors(std::span<const StoredConfig* const> configs, const Criterion& criterion = {});
+std::unordered_map<const StoredConfig*, double> scale_factors(std::span<const StoredConfig* const> configs,
+                                                              const Criterion& criterion = {});
 /// At most `most` of them, for an overview: those with the key, the newest ones of finals, the best, and others evenly
 /// spread in time.
 ConfigOrder overview_of(ConfigOrder configs, std::size_t most, const KeyDigest& key);

@@ -112,3 +112,18 @@ TEST_CASE("A record of finals knows the shared memory of its launch") {
   for (const Record& record : result.further)
     CHECK(record.dynamic_shared_bytes == 16 * Tuning::value(record.config, "A"));
 }
+
+TEST_CASE("A goal whose quantity the device does not tell is named once") {
+  Contest t("[objective]\nminimize = \"energy_j * time_s\"\n");
+  const auto timed = t.bench.respond;
+  t.bench.respond = [&](const BenchJob& job) {
+    BenchAnswer answer = timed(job);
+    answer.telemetry.energy_j = 0;
+    return answer;
+  };
+  t.run();
+  REQUIRE(t.observer.warnings.size() == 1);
+  CAPTURE(t.observer.warnings[0]);
+  CHECK(t.observer.warnings[0].find("the goal has no value: energy_j was not measured on Fake (backend "
+                                    "cuda)") != std::string::npos);
+}

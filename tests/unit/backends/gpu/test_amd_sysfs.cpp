@@ -44,6 +44,33 @@ TEST_CASE("amdgpu's files contain temperature, power, errors and processes") {
   CHECK(state.processes.empty());  // their GPU is unknown
 }
 
+TEST_CASE("the energy counter is read where the revision of gpu_metrics has it") {
+  const FileTree tree;
+  const auto energy_j = [&](int bytes, int format, int content, std::size_t place, std::uint64_t count) {
+    std::string table(static_cast<std::size_t>(bytes), '\x01');
+    table[0] = static_cast<char>(bytes & 255), table[1] = static_cast<char>(bytes >> 8);
+    table[2] = static_cast<char>(format), table[3] = static_cast<char>(content);
+    for (std::size_t i = 0; i < 8 && place + i < table.size(); ++i)
+      table[place + i] = static_cast<char>(count >> 8 * i);
+    tree.write(amd_device + "gpu_metrics", table);
+    return gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path())().energy_j;
+  };
+  const std::uint64_t joules = 5'000'000'000, count = joules << 16;
+  CHECK(energy_j(288, 1, 4, 24, count) == doctest::Approx(joules));
+  CHECK(energy_j(360, 1, 5, 88, count) == doctest::Approx(joules));
+  CHECK(energy_j(376, 1, 6, 88, count) == doctest::Approx(joules));
+  CHECK(energy_j(1664, 1, 6, 16, count) == doctest::Approx(joules));
+  CHECK(energy_j(2200, 1, 7, 24, count) == doctest::Approx(joules));
+  CHECK(energy_j(3000, 1, 8, 24, count) == doctest::Approx(joules));
+  CHECK(energy_j(288, 1, 4, 24, 1) == doctest::Approx(15.259e-6).epsilon(1e-4));
+  CHECK_FALSE(energy_j(288, 1, 4, 24, UINT64_MAX));
+  CHECK_FALSE(energy_j(120, 1, 3, 24, count));  // of another unit, or none
+  CHECK_FALSE(energy_j(120, 2, 4, 24, count));  // of processors
+  CHECK_FALSE(energy_j(3000, 1, 9, 24, count));
+  CHECK_FALSE(energy_j(90, 1, 5, 88, count));
+  CHECK_FALSE(energy_j(4, 1, 4, 24, count));
+}
+
 TEST_CASE("a part of an AMD device is named by its compute and memory mode; a whole one is not") {
   const FileTree tree;
   const auto partition = [&](const std::string& address) { return gpu::amd_partition(address, tree.folder.path()); };
