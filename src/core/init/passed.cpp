@@ -4,11 +4,9 @@
 
 #include <algorithm>
 
-#include "base/named.hpp"
 #include "base/text.hpp"
 #include "core/init/drafting.hpp"
 #include "core/init/signature.hpp"
-#include "core/space/expression.hpp"
 #include "core/spec/document.hpp"
 #include "xtune/error.hpp"
 
@@ -28,73 +26,41 @@ std::string signature(const Work& work) {
   throw Error(ErrorKind::invalid_argument, fmt::format("{}:{}: {}", work.request.source_path, work.kernel->line, why));
 }
 
-class ArgumentCheck {
- public:
-  ArgumentCheck(const Work& work, std::size_t number)
-      : work_(work),
-        number_(number),
-        declared_(work.kernel->arguments[number]),
-        passed_((*work.request.passed)[number]),
-        type_(work.types.element_type(declared_.type)) {}
-
-  void run() const {
-    if (declared_.pointers > 1 || is_tensor_map(declared_))
-      fail("is a table or a tensor map, which goes by name: declare the arguments of a Tunable");
-    if (declared_.pointers == 1)
-      check_array();
-    else if (passed_.kind == Kind::array)
-      fail("is a value and was given an array");
-    else if (passed_.kind == Kind::scalar)
-      check_number();
+void check_argument(const Work& work, std::size_t number) {
+  const FunctionArgument& declared = work.kernel->arguments[number];
+  const PassedArgument& passed = (*work.request.passed)[number];
+  const auto type = work.types.element_type(declared.type);
+  const auto refuse = [&](const std::string& why) {
+    fail(work, fmt::format("argument {}, '{}', of {} {}", number + 1, declared.name, signature(work), why));
+  };
+  if (declared.pointers > 1 || is_tensor_map(declared))
+    refuse("is a table or a tensor map, which goes by name: declare the arguments of a Tunable");
+  if (declared.pointers == 1) {
+    if (passed.kind != Kind::array) refuse("is a pointer and was given a value: pass an array");
+    if (passed.role == "in" && !declared.is_const)
+      refuse("points to what the kernel may write, and was passed as an input: pass it as inout or as out");
+    if (passed.role != "in" && declared.is_const)
+      refuse(fmt::format("points to const, so the kernel cannot write it, and was passed as {}: pass it as an input",
+                         passed.role));
+    if (type && (passed.dtype ? !fits(type->type, *passed.dtype, true) : passed.bytes % size_of(type->type) != 0))
+      refuse(fmt::format("has elements of {}, and was given an array of {}", to_string(type->type),
+                         passed.dtype ? to_string(*passed.dtype) : base::counted(passed.bytes, "byte") + " each"));
+  } else if (passed.kind == Kind::array) {
+    refuse("is a value and was given an array");
+  } else if (passed.kind == Kind::scalar && type) {
+    if (type->lanes > 1) refuse(fmt::format("is a {} and was given a number", declared.type));
+    const bool is_fraction = passed.dtype && !is_integer(*passed.dtype) && *passed.dtype != DType::boolean;
+    if (is_fraction && is_integer(type->type) && !work.types.is_enum(declared.type))
+      refuse(fmt::format("is an integer and was given {}", passed.value));
   }
-
- private:
-  [[noreturn]] void fail(const std::string& why) const {
-    init::fail(work_, fmt::format("argument {}, '{}', of {} {}", number_ + 1, declared_.name, signature(work_), why));
-  }
-
-  void check_array() const {
-    if (passed_.kind != Kind::array) fail("is a pointer and was given a value: pass an array");
-    if (passed_.role == "in" && !declared_.is_const)
-      fail("points to what the kernel may write, and was passed as an input: pass it as inout or as out");
-    if (passed_.role != "in" && declared_.is_const)
-      fail(fmt::format("points to const, so the kernel cannot write it, and was passed as {}: pass it as an input",
-                       passed_.role));
-    if (!type_) return;
-    if (passed_.dtype ? !fits(type_->type, *passed_.dtype, true) : passed_.bytes % size_of(type_->type) != 0)
-      fail(fmt::format("has elements of {}, and was given an array of {}", to_string(type_->type),
-                       passed_.dtype ? to_string(*passed_.dtype) : base::counted(passed_.bytes, "byte") + " each"));
-  }
-
-  void check_number() const {
-    if (!type_) return;
-    if (type_->lanes > 1) fail(fmt::format("is a {} and was given a number", declared_.type));
-    const bool is_fraction = passed_.dtype && !is_integer(*passed_.dtype) && *passed_.dtype != DType::boolean;
-    if (is_fraction && is_integer(type_->type) && !work_.types.is_enum(declared_.type))
-      fail(fmt::format("is an integer and was given {}", passed_.value));
-  }
-
-  const Work& work_;
-  const std::size_t number_;
-  const FunctionArgument& declared_;
-  const PassedArgument& passed_;
-  const std::optional<ElementType> type_;
-};
+}
 
 /// The product of extents, in the sizes that are known; nullopt: it has other names.
-std::optional<std::int64_t> elements(const Work& work, const Texts& extents) try {
-  const auto known = [&](std::string_view name) -> const Value* {
-    thread_local Value value;
-    const std::string* const text = given(work.request.sizes, std::string(name));
-    if (!text || !is_whole(*text)) return nullptr;
-    value = Value(std::stoll(*text));
-    return &value;
-  };
-  const Value value = space::Expression::parse(product(extents)).evaluate(known);
-  const auto* const number = std::get_if<std::int64_t>(&value);
-  return number ? std::optional(*number) : std::nullopt;
-} catch (const space::ExpressionError&) {
-  return std::nullopt;
+std::optional<double> elements(const Work& work, const Texts& extents) {
+  std::map<std::string, std::int64_t> values;
+  for (const auto& [name, text] : work.request.sizes)
+    if (is_whole(text)) values.try_emplace(name, std::stoll(text));
+  return computed(spec_tokens(product(extents)), values);
 }
 
 /// Whether the extents that the source shows are those of the array.
@@ -116,7 +82,7 @@ void check_passed(const Work& work) {
   if (declared != passed)
     fail(work, fmt::format("{} takes {}, and was given {}: {}", work.kernel->name, base::counted(declared, "argument"),
                            passed, signature(work)));
-  for (std::size_t i = 0; i < declared; ++i) ArgumentCheck(work, i).run();
+  for (std::size_t i = 0; i < declared; ++i) check_argument(work, i);
 }
 
 std::string passed_type(const Work& work, const std::string& parameter) {
@@ -130,9 +96,8 @@ std::string passed_type(const Work& work, const std::string& parameter) {
 void add_passed_buffer(Work& work, const PassedArgument& passed, const std::optional<ElementType>& type,
                        const std::optional<Texts>& proven, DraftArgument& drafted) {
   drafted.role = passed.role;
-  const auto is_number = [](const std::string& extent) { return is_whole(extent); };
   drafted.shape = passed.shape.empty() ? Texts{"1"} : passed.shape;
-  if (!std::ranges::all_of(drafted.shape, is_number))
+  if (!std::ranges::all_of(drafted.shape, is_whole))
     use_sizes_in(work, drafted.shape);
   else if (Texts shape = proven.value_or(Texts()); proven) {
     if (type && type->lanes > 1 && passed.dtype) shape.push_back(std::to_string(type->lanes));
