@@ -12,11 +12,6 @@ namespace xtune::init {
 
 namespace {
 
-bool is_macro_like(const std::string& word) {
-  static const RE2 form("[A-Z][A-Z0-9_]*");
-  return RE2::FullMatch(word, form);
-}
-
 /// Names that the C library, the compilers or well-known headers define.
 bool is_foreign(const std::string& word) {
   static const RE2 known(
@@ -59,8 +54,7 @@ class NameReader {
   }
 
   SourceNames run() {
-    for (const Token& token : source_.tokens)
-      if (token.is_word()) found_.words.insert(token.text);
+    found_.words = identifiers_of(source_);
     use_tokens(device_code(source_.tokens), false);
     for (const Directive& directive : source_.directives) {
       const std::string& name = directive.name;
@@ -76,8 +70,6 @@ class NameReader {
         std::erase_if(body, [&](const Token& each) { return each.is_word() && mentions(arguments, each.text); });
         use_tokens(body, false, directive.line);
       }
-      for (const Token& token : tokens)
-        if (token.is_word()) found_.words.insert(token.text);
     }
     std::erase_if(found_.macros, [&](const OpenMacro& macro) { return !used_.contains(macro.name); });
     for (OpenMacro& macro : found_.macros) macro.is_condition = !valued_.contains(macro.name);
@@ -176,11 +168,13 @@ class NameReader {
 
   /// Notes each open name. conditions: the tokens are of #if.
   void use_tokens(const Tokens& tokens, bool conditions, std::size_t line = 0) {
+    static const RE2 capitals("[A-Z][A-Z0-9_]*");
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
       const bool known = defined_.contains(token.text);
       if (!token.is_word() || is_foreign(token.text)) continue;
-      if (!known && !is_macro_like(token.text) && !is_constant_at(tokens, i, line > 0 && !conditions)) continue;
+      if (!known && !RE2::FullMatch(token.text, capitals) && !is_constant_at(tokens, i, line > 0 && !conditions))
+        continue;
       const auto before_is = [&](std::string_view text) { return i > 0 && tokens[i - 1].is(text); };
       const auto next_is = [&](std::string_view text) { return is_at(tokens, i + 1, text); };
       if (before_is("::") || before_is(".") || before_is("->") || before_is("defined") || next_is("::")) continue;
@@ -207,31 +201,19 @@ class NameReader {
   SourceNames found_;
 };
 
-bool is_variable_qualifier(const Token& token) {
-  static const RE2 words("static|extern|volatile|__device__|__restrict__");
-  return RE2::FullMatch(token.text, words);
-}
-
 std::vector<ConstantVariable> constant_variables(const Tokens& tokens) {
+  static const RE2 qualifier("static|extern|volatile|__device__|__restrict__");
   std::vector<ConstantVariable> found;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (!tokens[i].is("__constant__")) continue;
-    Tokens words;
-    for (++i; i < tokens.size() && (tokens[i].is_word() || tokens[i].is("::")); ++i)
-      if (!is_variable_qualifier(tokens[i])) words.push_back(tokens[i]);
-    if (words.size() < 2) continue;
-    ConstantVariable variable;
-    variable.name = words.back().text;
-    variable.line = words.back().line;
-    words.pop_back();
-    variable.type = text_of(words);
-    for (; i < tokens.size() && tokens[i].is("["); ++i) {
-      const std::size_t end = closing(tokens, i);
-      if (end >= tokens.size()) return found;
-      variable.extents.push_back(part(tokens, i + 1, end));
-      i = end;
-    }
-    if (i < tokens.size() && tokens[i].is(";")) found.push_back(std::move(variable));
+    Tokens declared = tokens[i].is("__constant__") ? expression_at(tokens, i + 1) : Tokens();
+    std::erase_if(declared, [](const Token& each) { return RE2::FullMatch(each.text, qualifier); });
+    std::size_t end = 0;
+    while (end < declared.size() && (declared[end].is_word() || declared[end].is("::"))) ++end;
+    if (end < 2) continue;
+    ConstantVariable variable{declared[end - 1].text, text_of(part(declared, 0, end - 1)), {}, declared[end - 1].line};
+    for (; is_at(declared, end, "["); end = closing(declared, end) + 1)
+      variable.extents.push_back(part(declared, end + 1, closing(declared, end)));
+    if (end == declared.size()) found.push_back(std::move(variable));
   }
   return found;
 }

@@ -126,10 +126,7 @@ class Sources {
   /// The types, with the template arguments of an entry such as "gemm<float, {TILE}>".
   TypeNames types(const KernelFunction& kernel, const std::string& entry) const {
     TokenizedSource all;
-    for (const SourceFile& file : files_) {
-      all.tokens.insert(all.tokens.end(), file.text.tokens.begin(), file.text.tokens.end());
-      all.directives.insert(all.directives.end(), file.text.directives.begin(), file.text.directives.end());
-    }
+    for (const SourceFile& file : files_) add_source(all, file.text);
     TypeNames types(all);
     for (const std::string& name : own_macros_) types.set(name, "");
     const std::size_t open = entry.find('<'), close = entry.rfind('>');
@@ -154,12 +151,9 @@ class Sources {
   }
 
   void add(const TokenizedSource& source) {
-    for (const Token& token : source.tokens)
-      if (token.is_word()) words_.insert(token.text);
+    words_.merge(identifiers_of(source));
     for (const Directive& directive : source.directives) {
       const Tokens tokens = tokens_of(directive.text);
-      for (const Token& token : tokens)
-        if (token.is_word()) words_.insert(token.text);
       if (directive.name == "include") {
         const bool quoted = directive.text.starts_with('"'), known = quoted || directive.text.starts_with('<');
         const std::string name = std::filesystem::path(base::trimmed(directive.text, "\"<> \t")).filename().string();
@@ -322,7 +316,6 @@ class SignatureCheck {
   /// The numbers of a struct and of those in it, as a compiler places them.
   struct Layout {
     std::vector<spec::FieldSpec> fields{};
-    std::vector<std::string> names{};
     std::size_t bytes = 0, alignment = 1;
   };
 
@@ -341,11 +334,12 @@ class SignatureCheck {
       if (element) {
         std::vector<spec::FieldSpec> behind_byte(2);  // the second is where its alignment puts it
         behind_byte[0].dtype = DType::u8;
+        behind_byte[1].name = field.name;
         behind_byte[1].dtype = element->type;
         behind_byte[1].lanes = static_cast<std::uint32_t>(element->lanes);
         behind_byte[1].count = field.count;
         spec::place_fields(behind_byte);
-        one = {{behind_byte[1]}, {field.name}, behind_byte[1].bytes(), behind_byte[1].at_byte};
+        one = {{behind_byte[1]}, behind_byte[1].bytes(), behind_byte[1].at_byte};
         one.fields[0].at_byte = 0;
       } else {
         const auto inner = nested && depth < max_depth ? layout_of(types, *nested, true, depth + 1) : std::nullopt;
@@ -359,7 +353,6 @@ class SignatureCheck {
           each.at_byte += all.bytes;
           all.fields.push_back(std::move(each));
         }
-        all.names.insert(all.names.end(), one.names.begin(), one.names.end());
         all.bytes += one.bytes;
       }
       if (all.fields.size() > max_fields) return std::nullopt;
@@ -378,7 +371,9 @@ class SignatureCheck {
     const std::optional<Layout> layout =
         layout_of(types, known ? *known : std::vector<StructField>{{"", declared.type, 0, 1}}, known != nullptr);
     if (!layout) return;
-    const auto& [fields, names, bytes, alignment] = *layout;
+    const auto& [fields, bytes, alignment] = *layout;
+    std::vector<std::string> names;
+    for (const spec::FieldSpec& each : fields) names.push_back(each.name);
     const bool same_size = given.kind == spec::ArgKind::structure && given.value_bytes == bytes;
     std::string differs;
     if (known && (!same_size || given.fields.size() == fields.size()))

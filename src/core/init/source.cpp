@@ -13,17 +13,6 @@ namespace xtune::init {
 
 namespace {
 
-bool is_type_word(const Token& token) {
-  static const RE2 words("int|unsigned|signed|long|short|char|float|double|bool|void|auto|half");
-  return RE2::FullMatch(token.text, words);
-}
-
-bool is_qualifier(const Token& token) {
-  static const RE2 words(
-      "const|volatile|__restrict__|__restrict|restrict|struct|class|typename|__grid_constant__|enum");
-  return RE2::FullMatch(token.text, words);
-}
-
 /// What stands before and behind a "=" outside of brackets.
 std::pair<Tokens, Tokens> split_default(const Tokens& tokens) {
   const auto parts = operands(tokens, "=");
@@ -32,7 +21,8 @@ std::pair<Tokens, Tokens> split_default(const Tokens& tokens) {
 
 /// Removes the name behind a type of several words; empty: there is none.
 std::string take_name(Tokens& type) {
-  if (type.size() < 2 || !type.back().is_word() || is_type_word(type.back())) return "";
+  static const RE2 words("int|unsigned|signed|long|short|char|float|double|bool|void|auto|half");
+  if (type.size() < 2 || !type.back().is_word() || RE2::FullMatch(type.back().text, words)) return "";
   const std::string name = type.back().text;
   type.pop_back();
   return name;
@@ -56,6 +46,8 @@ Tokens without_attributes(const Tokens& tokens) {
 }  // namespace
 
 FunctionArgument argument_of(const Tokens& written) {
+  static const RE2 qualifier(
+      "const|volatile|__restrict__|__restrict|restrict|struct|class|typename|__grid_constant__|enum");
   FunctionArgument argument;
   Tokens tokens = without_attributes(split_default(written).first);
   // float x[16] is a pointer.
@@ -75,7 +67,7 @@ FunctionArgument argument_of(const Tokens& written) {
       pointer_seen = pointer_seen || token.is("*");
       argument.pointers += token.is("*");
       argument.is_reference = argument.is_reference || !token.is("*");
-    } else if (is_qualifier(token)) {
+    } else if (RE2::FullMatch(token.text, qualifier)) {
       if (token.is("const") && !pointer_seen) argument.is_const = true;
     } else if (pointer_seen || argument.is_reference) {
       argument.name = token.text;
@@ -111,9 +103,6 @@ TemplateParameter template_parameter(const Tokens& written) {
   return parameter;
 }
 
-/// "__launch_bounds__", "LAUNCH_BOUNDS"
-bool is_launch_bounds(const std::string& word) { return RE2::FullMatch(word, "(?i)_*launch_?bounds_*"); }
-
 class KernelReader {
  public:
   explicit KernelReader(const Tokens& tokens) {
@@ -128,11 +117,9 @@ class KernelReader {
   }
 
  private:
-  bool at(std::size_t i, std::string_view text) const { return i < tokens_.size() && tokens_[i].text == text; }
-
   std::size_t step(std::size_t i) {
     const Token& token = tokens_[i];
-    if (token.is("template") && at(i + 1, "<")) {
+    if (token.is("template") && is_at(tokens_, i + 1, "<")) {
       const std::size_t end = closing(tokens_, i + 1);
       template_ = part(tokens_, i + 2, end);
       templated_ = true;
@@ -151,7 +138,7 @@ class KernelReader {
     std::string name;
     for (; i < tokens_.size() && (tokens_[i].is_word() || tokens_[i].is("::")); ++i)
       if (!tokens_[i].is("inline")) name += tokens_[i].text;
-    if (!at(i, "{")) return i;
+    if (!is_at(tokens_, i, "{")) return i;
     scopes_.push_back(name);
     return i + 1;
   }
@@ -161,19 +148,19 @@ class KernelReader {
     KernelFunction kernel;
     kernel.first_line = tokens_[i - 1].line;
     const bool counts = !instantiated_ && (!templated_ || !template_.empty());
-    for (; i < tokens_.size() && !at(i, ";") && !at(i, "{") && !at(i, "}"); ++i) {
-      if (at(i, "[") || at(i, "<")) {
+    for (; i < tokens_.size() && !is_at(tokens_, i, ";") && !is_at(tokens_, i, "{") && !is_at(tokens_, i, "}"); ++i) {
+      if (is_at(tokens_, i, "[") || is_at(tokens_, i, "<")) {
         const std::size_t end = closing(tokens_, i);
         if (end < tokens_.size()) i = end;
         continue;
       }
-      if (!at(i, "(")) continue;
+      if (!is_at(tokens_, i, "(")) continue;
       const std::size_t end = closing(tokens_, i);
       if (end >= tokens_.size()) return i + 1;
       const Tokens inside = part(tokens_, i + 1, end);
-      if (i > 0 && is_launch_bounds(tokens_[i - 1].text))
+      if (i > 0 && RE2::FullMatch(tokens_[i - 1].text, "(?i)_*launch_?bounds_*"))
         kernel.launch_bounds = split_arguments(inside);
-      else if (i > 0 && tokens_[i - 1].is_word() && at(end + 1, "{"))
+      else if (i > 0 && tokens_[i - 1].is_word() && is_at(tokens_, end + 1, "{"))
         return add(std::move(kernel), i - 1, inside, end + 1, counts);
       i = end;
     }
@@ -222,25 +209,29 @@ std::string without_namespaces(const std::string& type) {
   return at == std::string::npos ? type : type.substr(at + 2);
 }
 
-/// Names of CUDA, HIP and <xtune/narrow.cuh> beside those of C++; words_type has the integers of several words.
-constexpr std::pair<DType, std::string_view> known_types[] = {
-    {DType::boolean, " bool "},
-    {DType::f32, " float tf32 "},
-    {DType::f64, " double "},
-    {DType::f16, " half __half _Float16 float16_t f16 "},
-    {DType::bf16, " bfloat16 nv_bfloat16 __nv_bfloat16 hip_bfloat16 __hip_bfloat16 __bf16 bf16 "},
-    {DType::f8e4m3, " __nv_fp8_e4m3 __hip_fp8_e4m3 f8e4m3 "},
-    {DType::f8e5m2, " __nv_fp8_e5m2 __hip_fp8_e5m2 f8e5m2 "},
-    {DType::c64, " cuComplex cuFloatComplex hipFloatComplex complex<float> "},
-    {DType::c128, " cuDoubleComplex hipDoubleComplex complex<double> "},
-    {DType::i8, " int8_t "},
-    {DType::u8, " uint8_t byte uchar "},
-    {DType::i16, " int16_t "},
-    {DType::u16, " uint16_t ushort "},
-    {DType::i32, " int32_t "},
-    {DType::u32, " uint32_t uint "},
-    {DType::i64, " int64_t ptrdiff_t intptr_t longlong "},
-    {DType::u64, " uint64_t size_t uintptr_t ulong ulonglong "}};
+struct KnownType {
+  DType type;
+  const char* name;         ///< in all compilers
+  std::string_view others;  ///< of CUDA, HIP and <xtune/narrow.cuh>; words_type has the integers of several words
+};
+constexpr KnownType known_types[] = {
+    {DType::boolean, "bool", " bool "},
+    {DType::f32, "float", " float tf32 "},
+    {DType::f64, "double", " double "},
+    {DType::f16, "__half", " half __half _Float16 float16_t f16 "},
+    {DType::bf16, "__nv_bfloat16", " bfloat16 nv_bfloat16 __nv_bfloat16 hip_bfloat16 __hip_bfloat16 __bf16 bf16 "},
+    {DType::f8e4m3, "__nv_fp8_e4m3", " __nv_fp8_e4m3 __hip_fp8_e4m3 f8e4m3 "},
+    {DType::f8e5m2, "__nv_fp8_e5m2", " __nv_fp8_e5m2 __hip_fp8_e5m2 f8e5m2 "},
+    {DType::c64, "cuFloatComplex", " cuComplex cuFloatComplex hipFloatComplex complex<float> "},
+    {DType::c128, "cuDoubleComplex", " cuDoubleComplex hipDoubleComplex complex<double> "},
+    {DType::i8, "signed char", " int8_t "},
+    {DType::u8, "unsigned char", " uint8_t byte uchar "},
+    {DType::i16, "short", " int16_t "},
+    {DType::u16, "unsigned short", " uint16_t ushort "},
+    {DType::i32, "int", " int32_t "},
+    {DType::u32, "unsigned int", " uint32_t uint "},
+    {DType::i64, "long long", " int64_t ptrdiff_t intptr_t longlong "},
+    {DType::u64, "unsigned long long", " uint64_t size_t uintptr_t ulong ulonglong "}};
 
 /// "unsigned long long int"
 std::optional<DType> words_type(const std::string& type) {
@@ -254,8 +245,8 @@ std::optional<DType> words_type(const std::string& type) {
 }
 
 std::optional<DType> scalar_type(const std::string& type) {
-  for (const auto& [dtype, names] : known_types)
-    if (names.find(" " + type + " ") != std::string_view::npos) return dtype;
+  for (const auto& [dtype, name, others] : known_types)
+    if (others.find(" " + type + " ") != std::string_view::npos) return dtype;
   return words_type(type);
 }
 
@@ -293,12 +284,11 @@ std::optional<std::vector<StructField>> fields_in(const Tokens& body) {
       return std::nullopt;
     if (line.empty() || is_function || has({"static", "using", "typedef", "friend"})) continue;
     if (has({":"})) return std::nullopt;  // a bit field, or a label as public
-    Tokens type;
+    std::string type;
     for (Tokens declared : split_arguments(line)) {
       StructField field;
-      declared.insert(declared.begin(), type.begin(), type.end());
       declared = split_default(declared).first;
-      while (declared.size() > 3 && declared.back().is("]")) {
+      while (declared.size() > 2 && declared.back().is("]")) {
         const std::string extent = declared[declared.size() - 2].text;
         std::uint64_t count = 0;
         if (!declared[declared.size() - 3].is("[") || !RE2::FullMatch(extent, "(\\d+)", &count) || count == 0)
@@ -306,15 +296,12 @@ std::optional<std::vector<StructField>> fields_in(const Tokens& body) {
         field.count *= count;
         declared.resize(declared.size() - 3);
       }
+      // Behind the first one of int n, *list, b, there is only the name.
       const FunctionArgument parsed = argument_of(declared);
-      if (type.empty())
-        for (const Token& token : declared) {
-          if (token.is("*") || token.is(parsed.name)) break;
-          type.push_back(token);
-        }
-      field.name = parsed.name;
+      field.name = type.empty() || !parsed.name.empty() ? parsed.name : parsed.type;
+      if (type.empty()) type = parsed.type;
+      field.type = type;
       field.pointers = parsed.pointers;
-      field.type = parsed.type;
       if (field.name.empty() || parsed.is_reference) return std::nullopt;
       fields.push_back(std::move(field));
     }
@@ -324,26 +311,23 @@ std::optional<std::vector<StructField>> fields_in(const Tokens& body) {
 
 }  // namespace
 
-std::string cxx_name(DType type) {
-  constexpr const char* names[] = {"__nv_fp8_e4m3",
-                                   "__nv_fp8_e5m2",
-                                   "__half",
-                                   "__nv_bfloat16",
-                                   "float",
-                                   "double",
-                                   "signed char",
-                                   "short",
-                                   "int",
-                                   "long long",
-                                   "unsigned char",
-                                   "unsigned short",
-                                   "unsigned int",
-                                   "unsigned long long",
-                                   "bool",
-                                   "cuFloatComplex",
-                                   "cuDoubleComplex"};
-  return names[static_cast<std::size_t>(type)];
+void add_source(TokenizedSource& all, const TokenizedSource& more) {
+  all.tokens.insert(all.tokens.end(), more.tokens.begin(), more.tokens.end());
+  all.directives.insert(all.directives.end(), more.directives.begin(), more.directives.end());
 }
+
+std::set<std::string> identifiers_of(const TokenizedSource& source) {
+  std::set<std::string> words;
+  const auto add = [&](const Tokens& tokens) {
+    for (const Token& token : tokens)
+      if (token.is_word()) words.insert(token.text);
+  };
+  add(source.tokens);
+  for (const Directive& directive : source.directives) add(tokens_of(directive.text));
+  return words;
+}
+
+std::string cxx_name(DType type) { return std::ranges::find(known_types, type, &KnownType::type)->name; }
 
 std::vector<KernelFunction> kernel_functions(const Tokens& tokens) { return KernelReader(tokens).run(); }
 

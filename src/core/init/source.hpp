@@ -81,6 +81,10 @@ struct StructField {
   std::uint64_t count = 1;  ///< of an array
 };
 
+void add_source(TokenizedSource& all, const TokenizedSource& more);
+/// All identifiers, also those of directives.
+std::set<std::string> identifiers_of(const TokenizedSource& source);
+
 /// What a source calls the type.
 std::string cxx_name(DType type);
 
