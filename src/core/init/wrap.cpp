@@ -12,16 +12,13 @@ namespace xtune::init {
 
 namespace {
 
-bool is_called(const Tokens& body, const std::string& name) {
-  for (std::size_t i = 0; i + 1 < body.size(); ++i)
-    if (body[i].is(name) && (body[i + 1].is("(") || body[i + 1].is("."))) return true;
-  return false;
-}
-
 bool is_functor(const KernelFunction& kernel, const FunctionArgument& argument) {
   const auto made_of = [&](const TemplateParameter& each) { return each.is_type() && each.name == argument.type; };
-  return argument.pointers == 0 && std::ranges::any_of(kernel.templates, made_of) &&
-         is_called(kernel.body, argument.name);
+  const Tokens& body = kernel.body;
+  for (std::size_t i = 0; i + 1 < body.size(); ++i)
+    if (body[i].is(argument.name) && (body[i + 1].is("(") || body[i + 1].is(".")))
+      return argument.pointers == 0 && std::ranges::any_of(kernel.templates, made_of);
+  return false;
 }
 
 /// As the source has it, without marks of functions.
@@ -124,7 +121,6 @@ class Wrapper {
                               : types.empty()     ? "?"
                                                   : types[0] + "{}";
     lines_ += fmt::format("  auto {} = {};  // {}\n", argument.name, value, from);
-    if (!expression.empty() && expression.front().is("[")) show_body(argument.name, expression);
   }
 
   /// A variable of host code that a functor is made of: its value, or an argument.
@@ -148,29 +144,6 @@ class Wrapper {
                       name, launch_->line));
     }
     add(*declared, {{Token::Kind::word, name}}, text_of(*declared));
-  }
-
-  /// A lambda's body shows how its captures are used.
-  void show_body(const std::string& name, const Tokens& lambda) {
-    std::size_t open = 0, brace = 0;
-    for (std::size_t i = closing(lambda, 0); i < lambda.size() && brace == 0; ++i) {
-      if (lambda[i].is("(") && open == 0) open = i;
-      if (lambda[i].is("{")) brace = i;
-    }
-    const Tokens& body = kernel_.body;
-    const auto call = std::ranges::find_if(body, [&](const Token& each) { return each.is(name); });
-    const std::size_t at = static_cast<std::size_t>(call - body.begin()) + 1;
-    if (open == 0 || !is_at(body, at, "(")) return;
-    const auto parameters = split_arguments(part(lambda, open + 1, closing(lambda, open)));
-    const auto arguments = split_arguments(part(body, at + 1, closing(body, at)));
-    Tokens& whole = wrapped_.kernel.body;
-    for (std::size_t i = 0; i < std::min(parameters.size(), arguments.size()); ++i) {
-      whole.insert(whole.end(), parameters[i].begin(), parameters[i].end());
-      whole.push_back({Token::Kind::mark, "="});
-      whole.insert(whole.end(), arguments[i].begin(), arguments[i].end());
-      whole.push_back({Token::Kind::mark, ";"});
-    }
-    whole.insert(whole.end(), lambda.begin() + static_cast<std::ptrdiff_t>(brace), lambda.end());
   }
 
   const KernelFunction& kernel_;
