@@ -15,17 +15,15 @@ bool is_assignment(const Token& token) {
   return RE2::FullMatch(token.text, form);
 }
 
+bool is_comparison(const Token& token) {
+  static const RE2 form("[<>]=?|[!=]=");
+  return RE2::FullMatch(token.text, form);
+}
+
 /// Adds tokens behind a mark, if both sides of it are there.
 void append(Tokens& to, const char* mark, const Tokens& more) {
   if (!to.empty() && !more.empty()) to.push_back({Token::Kind::mark, mark});
   to.insert(to.end(), more.begin(), more.end());
-}
-
-/// The last element of a list that is placed before `at`; nullptr: none.
-template <class List>
-auto last_before(const List& list, std::size_t at) {
-  const auto found = std::find_if(list.rbegin(), list.rend(), [&](const auto& each) { return each.first < at; });
-  return found == list.rend() ? nullptr : &found->second;
 }
 
 /// The side of the comparison at i. step: -1, before it; 1, behind it.
@@ -114,7 +112,6 @@ std::vector<std::string> IndexBounds::factors_of(const Tokens& tokens) const {
 
 IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, std::set<std::string> fixed)
     : values_(values), fixed_(std::move(fixed)) {
-  static const RE2 comparison("[<>]=?|[!=]=");
   for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
     const bool constructed = tokens[i].is("(") && i > 1 && tokens[i - 2].is("int");
     if (tokens[i - 1].is_word() && (constructed || tokens[i].is("=")))
@@ -128,7 +125,7 @@ IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, st
     changes_[tokens[tokens[i].is_word() ? i : i - 1].text].push_back(change_end(tokens, i));
   }
   for (std::size_t i = 1; i + 1 < tokens.size(); ++i) {
-    if (!RE2::FullMatch(tokens[i].text, comparison)) continue;
+    if (!is_comparison(tokens[i])) continue;
     for (const int step : {-1, 1}) {
       if (!is_upper_limit(tokens, i, step)) continue;
       // n - 1 is a limit below n.
@@ -144,35 +141,26 @@ IndexBounds::IndexBounds(const Tokens& tokens, const SpecExpressions& values, st
       // What is compared with a number may be a choice: only a loop's "less" is a limit.
       const bool number = extents.size() == 1 && integer_of(extents.front());
       if (extents.empty() || !factors_of(other).empty() || slack < -1) continue;
-      if (!number || (integer_of(extents.front()) > 0 && tokens[i].is(step > 0 ? "<" : ">")))
-        limits_[text_of(other)].emplace_back(i, Bound{extents, slack});
+      if (number && !(integer_of(extents.front()) > 0 && tokens[i].is(step > 0 ? "<" : ">"))) continue;
+      limits_[text_of(other)].emplace_back(i, Bound{extents, slack});
+      upper_.insert(i);
     }
   }
-}
-
-bool IndexBounds::changes_between(const Tokens& expression, std::size_t begin, std::size_t end) const {
-  return std::ranges::any_of(expression, [&](const Token& word) {
-    const auto found = changes_.find(word.text);
-    return found != changes_.end() &&
-           std::ranges::any_of(found->second, [&](std::size_t at) { return begin < at && at < end; });
-  });
 }
 
 std::optional<Bound> IndexBounds::of_product(const Tokens& product, std::size_t at, int& steps) const {
   auto parts = operands(product, "[*/%]");
   const std::string last = parts.back().first;
-  if (last == "%") {
-    const auto extents = factors_of(parts.back().second);
-    return extents.empty() ? std::nullopt : std::optional(Bound{extents, 0});
-  }
-  if (last == "/") {
+  if (last == "/" || last == "%") {
     const auto divisor = factors_of(parts.back().second);
     auto bound = of(part(product, 0, product.size() - parts.back().second.size() - 1), at, steps);
+    const bool is_whole = bound && bound->is_whole && bound->distance == 0;
+    if (last == "%") return divisor.empty() ? std::nullopt : std::optional(Bound{divisor, 0, is_whole});
     if (!bound || divisor.empty() || bound->extents.size() < divisor.size()) return std::nullopt;
     const auto tail = bound->extents.end() - static_cast<std::ptrdiff_t>(divisor.size());
     if (!std::equal(divisor.begin(), divisor.end(), tail)) return std::nullopt;
     bound->extents.erase(tail, bound->extents.end());
-    return Bound{bound->extents.empty() ? std::vector<std::string>{"1"} : bound->extents, 0};
+    return Bound{bound->extents.empty() ? std::vector<std::string>{"1"} : bound->extents, 0, is_whole};
   }
   // One factor counts, and the others are a distance: the last element before the next one is not used.
   std::optional<Tokens> counted;
@@ -190,29 +178,56 @@ std::optional<Bound> IndexBounds::of_product(const Tokens& product, std::size_t 
   const auto number = distance.size() == 1 ? integer_of(distance.front()) : std::nullopt;
   bound->extents.insert(bound->extents.end(), distance.begin(), distance.end());
   bound->slack = number.value_or(1) - 1;
+  bound->is_whole = bound->is_whole && bound->distance == 0;
+  bound->distance = distance.size();
   return bound;
 }
 
-std::optional<Bound> IndexBounds::of_word(const std::string& word, std::size_t at, int& steps) const {
-  if (const auto place = places_.find(word); place != places_.end()) return Bound{place->second, 0};
-  if (const auto number = integer_of(word)) return Bound{{std::to_string(*number + 1)}, 0};
-  const auto made = definitions_.find(word);
-  if (made == definitions_.end() || changed_.contains(word)) return std::nullopt;
-  const Tokens* const before = last_before(made->second, at);
-  return before ? of(*before, at, steps) : std::nullopt;
+bool IndexBounds::counts_all(const Tokens& expression, int depth) const {
+  return std::ranges::all_of(terms_of(expression), [&](const auto& each) {
+    const auto& [sign, term] = each;
+    const auto made = definitions_.find(text_of(term));
+    if (made != definitions_.end() && depth < 8)
+      return sign == "+" && std::ranges::all_of(made->second, [&](const auto& definition) {
+               return counts_all(definition.second, depth + 1);
+             });
+    const Words words = words_behind(term);
+    const auto has = [&](const char* coordinate) {
+      const auto found = words.lower_bound(coordinate);
+      return found != words.end() && found->starts_with(coordinate);
+    };
+    // Of both, it is the distance of elements.
+    const bool is_coordinate = !words.empty() && !words.contains("[") && has("blockIdx.") != has("threadIdx.");
+    return sign == "+" && (integer_of(text_of(term)) == 0 || is_coordinate);
+  });
 }
 
 std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& steps) const {
   constexpr int max_steps = 500;
   const Tokens whole = unwrapped(index);
   if (whole.empty() || ++steps > max_steps) return std::nullopt;
+  const auto last = [&](const auto& list) {  // before it is used
+    const auto found = std::find_if(list.rbegin(), list.rend(), [&](const auto& each) { return each.first < at; });
+    return found == list.rend() ? nullptr : &*found;
+  };
   if (const auto known = limits_.find(text_of(whole)); known != limits_.end()) {
-    const auto before =
-        std::find_if(known->second.rbegin(), known->second.rend(), [&](const auto& each) { return each.first < at; });
-    if (before == known->second.rend()) return known->second.front().second;
-    return changes_between(whole, before->first, at) ? std::nullopt : std::optional(before->second);
+    const auto* const before = last(known->second);
+    Bound limit = before ? before->second : known->second.front().second;
+    for (const Token& word : whole)  // it may have another value since
+      if (const auto changed = changes_.find(word.text); changed != changes_.end() && before)
+        for (const std::size_t change : changed->second)
+          if (before->first < change && change < at) return std::nullopt;
+    limit.is_whole = limit.slack == 0 && counts_all(whole);
+    return limit;
   }
-  if (whole.size() == 1) return of_word(whole.front().text, at, steps);
+  if (const std::string& word = whole.front().text; whole.size() == 1) {
+    if (const auto place = places_.find(word); place != places_.end()) return Bound{place->second, 0, true};
+    if (const auto number = integer_of(word)) return Bound{{std::to_string(*number + 1)}, 0, *number == 0};
+    const auto made = definitions_.find(word);
+    const bool is_made = made != definitions_.end() && !changed_.contains(word);
+    const auto* const before = is_made ? last(made->second) : nullptr;
+    return before ? of(before->second, at, steps) : std::nullopt;
+  }
   const Operands terms = terms_of(whole);
   std::int64_t offset = 0;
   Tokens rest;
@@ -240,10 +255,13 @@ std::optional<Bound> IndexBounds::of(const Tokens& index, std::size_t at, int& s
     const auto within = bound ? of(others, at, steps) : std::nullopt;
     const bool fits = within && within->extents.size() < bound->extents.size() &&
                       std::equal(within->extents.rbegin(), within->extents.rend(), bound->extents.rbegin());
-    if (!fits)
+    if (!fits) {
       bound.reset();
-    else
-      bound->slack = within->slack;
+      continue;
+    }
+    bound->slack = within->slack;
+    bound->is_whole = bound->is_whole && within->is_whole && within->extents.size() == bound->distance;
+    bound->distance = within->distance;
   }
   if (!bound || offset > bound->slack) return std::nullopt;
   bound->slack -= offset;
@@ -257,7 +275,7 @@ std::set<std::string> IndexBounds::words_behind(const Tokens& tokens) const {
     const Tokens& next = *open.back();
     open.pop_back();
     for (const Token& token : next) {
-      if (!token.is_word() || !words.insert(token.text).second) continue;
+      if (!(token.is_word() || token.is("[")) || !words.insert(token.text).second) continue;
       if (const auto made = definitions_.find(token.text); made != definitions_.end())
         for (const auto& [at, expression] : made->second) open.push_back(&expression);
     }
@@ -345,8 +363,8 @@ std::map<std::string, Alias> aliases_in(const Tokens& tokens, const Words& point
   return aliases;
 }
 
-/// Notes the use of a pointer at i, and returns its index.
-Tokens note_use(const Tokens& tokens, std::size_t i, PointerUse& use) {
+/// Notes the use of a pointer at i, and returns its index. is_set: it is given a value there.
+Tokens note_use(const Tokens& tokens, std::size_t i, PointerUse& use, bool& is_set) {
   const std::size_t before = i > 0 && tokens[i - 1].is("(") ? i - 2 : i - 1;  // *(x + i)
   // No pointer is a factor.
   const bool dereferenced = before > 0 && before < i && tokens[before].is("*") &&
@@ -355,16 +373,19 @@ Tokens note_use(const Tokens& tokens, std::size_t i, PointerUse& use) {
     use.passed = use.read = use.written = true;
     return expression_at(tokens, i);
   }
-  const std::size_t end = is_at(tokens, i + 1, "[") ? closing(tokens, i + 1)
-                          : before + 1 < i          ? closing(tokens, i - 1)
-                                                    : i;
+  const std::size_t first = is_at(tokens, i + 1, "[") ? closing(tokens, i + 1)
+                            : before + 1 < i          ? closing(tokens, i - 1)
+                                                      : i;
+  std::size_t end = first;  // of its rows or fields, too
+  while (is_at(tokens, end + 1, "[")) end = closing(tokens, end + 1);
   const bool set = end + 1 < tokens.size() && is_assignment(tokens[end + 1]);
   const bool changed = (set && !tokens[end + 1].is("=")) || is_at(tokens, end + 1, "++") ||
                        is_at(tokens, end + 1, "--") || is_at(tokens, i - 1, "&") || is_at(tokens, i - 1, "++") ||
                        is_at(tokens, i - 1, "--");
   use.written = use.written || set || changed;
   use.read = use.read || !set || changed;
-  return part(tokens, i + 2, end);
+  is_set = set && !changed;
+  return part(tokens, i + 2, first);
 }
 
 void note_pointers(const Tokens& tokens, const Words& pointers, BodyUse& body) {
@@ -377,7 +398,8 @@ void note_pointers(const Tokens& tokens, const Words& pointers, BodyUse& body) {
     if (name != alias.pointer && is_at(tokens, i + 1, "=")) defined_until = i + 2 + expression_at(tokens, i + 2).size();
     if (i < defined_until) continue;
     PointerUse& use = body.pointers[alias.pointer];
-    Tokens index = note_use(tokens, i, use);
+    bool is_set = false;
+    Tokens index = note_use(tokens, i, use, is_set);
     if (index.empty()) index.push_back({Token::Kind::number, "0"});
     append(index, "+", alias.base);
     const Tokens data = body.indices->resolved(index);
@@ -387,7 +409,7 @@ void note_pointers(const Tokens& tokens, const Words& pointers, BodyUse& body) {
     for (const std::string& word : body.indices->words_behind(index))
       if (const auto other = aliases.find(word); other != aliases.end() && other->second.pointer != alias.pointer)
         use.data.insert(other->second.pointer);
-    use.indices.emplace_back(i, std::move(index));
+    use.indices.push_back({i, std::move(index), is_set});
   }
 }
 
@@ -441,19 +463,14 @@ std::optional<Tokens> threads_at(const Tokens& tokens, std::size_t i, const std:
 void note_axis(const Tokens& tokens, const IndexBounds& indices, const std::string& axis, AxisUse& use) {
   const std::string block = "blockIdx." + axis, thread = "threadIdx." + axis;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    use.block_size = use.block_size || tokens[i].is("blockDim." + axis);
-    if (tokens[i].is(thread)) {
-      use.thread = true;
+    if (tokens[i].is(thread))
       if (const auto threads = threads_at(tokens, i, block)) use.threads.push_back(*threads);
-    }
     if (tokens[i].is("+=") && i > 0 && tokens[i - 1].is_word()) {
       const auto words = indices.words_behind({tokens[i - 1]});
       if (words.contains(thread) && !words.contains(block) && indices.starts_at(tokens[i - 1].text, thread))
         use.strides.push_back(expression_at(tokens, i + 1));
     }
-    if (!tokens[i].is(block)) continue;
-    use.block = true;
-    if (use.tile.empty()) use.tile = tile_at(tokens, i, indices);
+    if (tokens[i].is(block) && use.tile.empty()) use.tile = tile_at(tokens, i, indices);
   }
   use.limits = indices.limits_of(block);
   use.is_limited = indices.is_limited(block);
@@ -522,19 +539,47 @@ Tokens with_coordinates(Tokens tokens, const SpecExpressions& values) {
 
 BodyUse body_use(const Tokens& body, const SpecExpressions& values, const std::set<std::string>& fixed,
                  const std::set<std::string>& pointers) {
-  const Tokens tokens = with_coordinates(simplified(body), values);
-  BodyUse use;
+  BodyUse use{with_coordinates(simplified(body), values)};
+  const Tokens& tokens = use.tokens;
   use.indices.emplace(tokens, values, fixed);
   for (const std::string& pointer : pointers) use.pointers[pointer];
   note_pointers(tokens, pointers, use);
   for (std::size_t axis = 0; axis < 3; ++axis)
     note_axis(tokens, *use.indices, std::string(1, axis_names[axis]), use.axes[axis]);
-  for (std::size_t i = 1; i + 2 < tokens.size(); ++i)
-    if (tokens[i].is("+=") && tokens[i + 1].is_word() && (tokens[i + 2].is(")") || tokens[i + 2].is(";")))
-      use.strides.insert(tokens[i + 1].text);
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i].is("__shared__")) note_shared(tokens, i, use);
   return use;
+}
+
+bool IndexBounds::is_reached(const Tokens& tokens, const IndexUse& use,
+                             const std::map<std::string, PointerUse>& pointers) const {
+  static const RE2 header("if|while|for|switch"), leave("return|continue|break");
+  const Words words = words_behind(use.index);
+  const auto has_data = [&](const Words& all) {
+    return std::ranges::any_of(all, [&](const std::string& each) { return each == "[" || pointers.contains(each); });
+  };
+  const auto shares = [&](const Tokens& side) {
+    return std::ranges::any_of(words_behind(side), [&](const std::string& word) {
+      return words.contains(word) && (definitions_.contains(word) || word.find("Idx.") != std::string::npos);
+    });
+  };
+  for (std::size_t i = 0; i < use.at && !has_data(words); ++i) {
+    if (!RE2::FullMatch(tokens[i].text, header)) continue;
+    const std::size_t open = i + 1 + is_at(tokens, i + 1, "constexpr"), close = closing(tokens, open);
+    std::size_t end = end_behind_headers(tokens, i);
+    while (is_at(tokens, end + 1, "else")) end = end_behind_headers(tokens, end + 2);
+    // What leaves before it is a condition, too.
+    const Tokens condition = part(tokens, open, close), inside = part(tokens, close, end);
+    const auto leaves = [](const Token& each) { return RE2::FullMatch(each.text, leave); };
+    if (end < use.at && std::ranges::none_of(inside, leaves)) continue;
+    const bool is_compared = std::ranges::any_of(condition, is_comparison);
+    if (has_data(words_behind(condition)) || (!is_compared && shares(condition))) return false;
+    for (std::size_t at = open; at < std::min(close, use.at); ++at)
+      if (is_comparison(tokens[at]) && !upper_.contains(at) &&
+          (shares(side_of(tokens, at, -1)) || shares(side_of(tokens, at, 1))))
+        return false;
+  }
+  return !has_data(words);
 }
 
 }  // namespace xtune::init

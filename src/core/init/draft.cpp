@@ -15,7 +15,6 @@
 #include "core/init/signature.hpp"
 #include "core/spec/document.hpp"
 #include "core/spec/reader.hpp"
-#include "system/files.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::init {
@@ -73,8 +72,8 @@ void use_size(Work& work, const std::string& name, const std::string& comment) {
   if (const std::string* const value = given(work.request.sizes, name))
     return void(work.model.sizes.push_back({name, *value, ""}));
   if (work.request.passed) return void(work.model.sizes.push_back({name, "", ""}));
-  const auto launched = work.host_names.values.find(name);
-  if (launched == work.host_names.values.end()) return void(work.model.sizes.push_back({name, "", comment}));
+  const auto launched = work.host_values.find(name);
+  if (launched == work.host_values.end()) return void(work.model.sizes.push_back({name, "", comment}));
   const auto& [value, line] = launched->second;
   work.model.sizes.push_back({name, value, fmt::format("guess: from the launch on line {}", line)});
 }
@@ -82,21 +81,18 @@ void use_size(Work& work, const std::string& name, const std::string& comment) {
 void use_sizes_in(Work& work, const Texts& extents) {
   for (const std::string& extent : extents)
     for (const std::string& name : names_in(extent))
-      if (std::ranges::any_of(work.sizes, [&](const auto& each) { return name == each.second; }))
+      if (given(work.request.sizes, name) ||
+          std::ranges::any_of(work.sizes, [&](const auto& each) { return name == each.second; }))
         use_size(work, name, "guess: any value");
 }
 
 namespace {
 
-/// Integers that may be an extent of an argument.
-bool may_be_size(const FunctionArgument& argument, const TypeNames& types) {
-  const auto type = types.element_type(argument.type);
-  return argument.pointers == 0 && type && is_integer(type->type) && size_of(type->type) >= 4 && type->lanes == 1 &&
-         !argument.name.empty() && !types.is_enum(argument.type) && !is_like(argument.type, "Object_t");
-}
-
-/// The compiler gets a macro that is not worth a parameter.
+/// The compiler gets a macro that nothing defines and that is not worth a parameter.
 void add_define(Work& work, const OpenMacro& macro, const std::string& value, const std::string& why) {
+  if (macro.kind != OpenMacro::Kind::undefined || given(work.request.defines, macro.name) ||
+      given(work.request.parameters, macro.name))
+    return;
   work.request.defines.emplace_back(macro.name, value);
   work.request.project.defines.emplace_back(macro.name, value);
   work.model.notes.push_back(fmt::format("guess: {} is {}, {}", macro.name, value, why));
@@ -125,16 +121,13 @@ void keep_kernel(Work& work, const KernelFunction& kernel) {
   for (const Directive& each : around)
     for (const auto& [mark, condition] : operands(tokens_of(each.name == "if" ? each.text : ""), "&&"))
       for (const OpenMacro& macro : work.names.macros)
-        if (const auto value = kept_value(condition, macro.name); value && macro.kind == OpenMacro::Kind::undefined &&
-                                                                  !given(work.request.defines, macro.name) &&
-                                                                  !given(work.request.parameters, macro.name))
+        if (const auto value = kept_value(condition, macro.name))
           add_define(work, macro, std::to_string(*value), fmt::format("as line {} asks around the kernel", each.line));
 }
 
 void add_macros(Work& work) {
   for (const OpenMacro& macro : work.names.macros) {
-    if (macro.kind == OpenMacro::Kind::undefined && is_like(macro.name, "(?:^|_)WARP_?SIZE$") &&
-        !given(work.request.defines, macro.name) && !given(work.request.parameters, macro.name))
+    if (is_like(macro.name, "(?:^|_)WARP_?SIZE$"))
       add_define(work, macro, "32", fmt::format("as of NVIDIA's GPUs; line {} uses it", macro.line));
     const auto value = integer_of(macro.value);
     if ((!macro.value.empty() && !value) || !spec::reserved_meaning(macro.name).empty()) continue;
@@ -168,30 +161,76 @@ void add_macros(Work& work) {
   }
 }
 
-/// Whether a variable of this type is made of a thread's coordinates.
-bool counts(const Tokens& body, const std::string& type) {
-  for (std::size_t i = 0; i + 2 < body.size(); ++i)
-    if (const Tokens value = body[i].is(type) && body[i + 2].is("=") ? expression_at(body, i + 3) : Tokens();
-        (mentions(value, "threadIdx") || mentions(value, "blockIdx")) && !mentions(value, "["))
-      return true;
+/// Whether a field of its elements is used: x[i].y, x->y.
+bool has_fields(const Tokens& body, const std::string& name) {
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    std::size_t end = i + 1;
+    while (body[i].is(name) && is_at(body, end, "[")) end = closing(body, end) + 1;
+    if (body[i].is(name) && (is_at(body, end, ".") || is_at(body, end, "->"))) return true;
+  }
   return false;
+}
+
+/// The type that the launch has for a template parameter: as its argument, or that of a variable that it passes; empty:
+/// none is seen.
+std::string launched_type(const Work& work, std::size_t number) {
+  const std::string& name = work.kernel->templates[number].name;
+  if (work.launch && number < work.launch->templates.size()) return text_of(work.launch->templates[number]);
+  for (std::size_t i = 0; i < work.kernel->arguments.size(); ++i) {
+    const std::string variable = work.kernel->arguments[i].type == name ? text_of(passed_to(work, i)) : "";
+    const auto declared =
+        variable.empty() ? std::nullopt : work.host_code.declared(variable, *work.launch, std::string::npos);
+    if (declared && work.types.element_type(declared->type)) return declared->type;
+  }
+  return "";
+}
+
+/// Whether a variable of the type is made of a thread's coordinates, or an argument of it is in an index.
+bool is_index(const Work& work, const std::string& type) {
+  const Tokens body = simplified(work.kernel->body);
+  const auto is_coordinate = [](const Token& each) { return is_like(each.text, "^(?:thread|block)Idx"); };
+  for (std::size_t i = 0; i + 2 < body.size(); ++i) {
+    const Tokens value = body[i].is(type) && body[i + 2].is("=") ? expression_at(body, i + 3) : Tokens();
+    if (std::ranges::any_of(value, is_coordinate) && !mentions(value, "[")) return true;
+    const Tokens index = body[i].is("[") ? part(body, i + 1, closing(body, i)) : Tokens();
+    if (!mentions(index, "(") && std::ranges::any_of(work.kernel->arguments, [&](const FunctionArgument& each) {
+          return each.type == type && mentions(index, each.name);
+        }))
+      return true;
+  }
+  return false;
+}
+
+/// Whether the type may be that of numbers: of an argument without fields, and without types within it, or of nothing.
+bool is_number(const Work& work, const std::string& type) {
+  if (!mentions(work.kernel->declared, type) && !mentions(work.kernel->body, type)) return true;
+  const std::string all = text_of(work.kernel->declared) + text_of(work.kernel->body);
+  return all.find(type + "::") == std::string::npos &&
+         std::ranges::any_of(work.kernel->arguments, [&](const FunctionArgument& each) {
+           return each.type == type && !has_fields(work.kernel->body, each.name);
+         });
 }
 
 /// A type belongs to the problem: a search over types would answer with the shortest one.
 std::string type_parameter(Work& work, const TemplateParameter& parameter, const std::string& launched) {
   const bool is_launched = work.types.element_type(launched).has_value();
+  const bool is_other = !launched.empty() && !is_launched && !work.types.is_open(launched);
   const std::string type = is_launched                                        ? launched
+                           : is_other                                         ? ""
                            : work.types.element_type(parameter.default_value) ? parameter.default_value
-                           : counts(work.kernel->body, parameter.name)        ? "int"
-                                                                              : "float";
-  work.types.set(parameter.name, type);
+                           : is_index(work, parameter.name)                   ? "int"
+                           : is_number(work, parameter.name)                  ? "float"
+                                                                              : "";
+  work.types.set(parameter.name, is_other ? launched : type);
   const std::string own = parameter.name.empty() ? "TYPE" : parameter.name;
-  if (const DraftSize* const known = base::find_named(work.model.sizes, own);
-      known && known->value == "\"" + type + "\"")
+  const std::string value = type.empty() ? "\"?\"" : "\"" + type + "\"";
+  if (const DraftSize* const known = base::find_named(work.model.sizes, own); known && known->value == value)
     return "{" + own + "}";
   const std::string name = unused_name(work, own, "_TYPE", false);
-  work.model.sizes.push_back({name, "\"" + type + "\"",
-                              is_launched && work.request.passed ? ""
+  const std::string shown = is_other ? fmt::format("; line {} has {}", work.launch->line, launched) : "";
+  work.model.sizes.push_back({name, value,
+                              type.empty()                         ? "fill in: a type of the entry" + shown
+                              : is_launched && work.request.passed ? ""
                               : is_launched
                                   ? fmt::format("guess: a type of the entry, as on line {}", work.launch->line)
                                   : "guess: a type of the entry; where it changes, the dtype of arguments changes"});
@@ -215,8 +254,17 @@ bool divides_work(const KernelFunction& kernel, const std::string& name) {
   return false;
 }
 
-std::string value_parameter(Work& work, const TemplateParameter& parameter, const std::string& launched) {
-  const auto at_launch = integer_of(launched);
+/// launched: the argument of the launch, whose variable is the same value wherever the launch has it.
+std::string value_parameter(Work& work, const TemplateParameter& parameter, const Tokens& launched) {
+  const std::string text = host_text(work, launched).value_or("");
+  const bool number = parameter.type == "bool" || parameter.type == "auto" || work.types.element_type(parameter.type);
+  const auto in_entry = [&](const std::string& name) {
+    work.expressions.set(parameter.name, name);
+    return number ? "{" + name + "}" : fmt::format("static_cast<{}>({{{}}})", parameter.type, name);
+  };
+  if (is_parameter(work, text)) return in_entry(text);
+  const auto at_launch = launched_value(work, text);
+  const bool is_made = has_parameter(work, text);
   const auto value = at_launch ? at_launch : integer_of(parameter.default_value);
   const bool flag = parameter.type == "bool";
   // The spec may use the same name where nothing defines it as a macro.
@@ -224,8 +272,10 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
                      (given(work.request.parameters, parameter.name) || !work.taken.contains(parameter.name));
   const std::string name = plain ? parameter.name : unused_name(work, macro_case("P_" + parameter.name), "_", true);
   work.taken.insert(name);
-  const bool number = flag || parameter.type == "auto" || work.types.element_type(parameter.type);
-  if (flag || value || !number || given(work.request.parameters, name) || divides_work(*work.kernel, parameter.name)) {
+  const std::string word = launched.size() == 1 && launched.front().is_word() ? launched.front().text : "";
+  const bool is_block = is_in_block(work, word);
+  if (flag || value || !number || is_block || given(work.request.parameters, name) ||
+      divides_work(*work.kernel, parameter.name)) {
     const bool is_shown = at_launch || launched.empty();
     add_parameter(work, {name, values_text(plausible_values(flag ? 0 : value, flag)), false,
                          at_launch ? fmt::format("{} on line {}", *value, work.launch->line)
@@ -235,6 +285,7 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
                          false, value && !flag && is_shown ? std::to_string(*value) : "",
                          !at_launch || is_always_launched(work, &Launch::templates)});
     if (DraftParameter* own = base::find_named(work.model.parameters, name)) own->compile_time = false;
+    if (is_made) base::add_once(work.model.constraints, name + " == " + text);
   } else if (!base::find_named(work.model.sizes, name)) {
     const std::string* const size = given(work.request.sizes, name);
     work.model.sizes.push_back(
@@ -243,8 +294,8 @@ std::string value_parameter(Work& work, const TemplateParameter& parameter, cons
               : "guess: a template argument of the problem; one to tune belongs in [space.params], with "
                 "compile_time = false"});
   }
-  work.expressions.set(parameter.name, name);
-  return number ? "{" + name + "}" : fmt::format("static_cast<{}>({{{}}})", parameter.type, name);
+  if (!word.empty()) name_host(work, word, name);
+  return in_entry(name);
 }
 
 void add_entry(Work& work, DraftStep& step) {
@@ -254,13 +305,13 @@ void add_entry(Work& work, DraftStep& step) {
     const TemplateParameter& parameter = work.kernel->templates[i];
     complete = complete && !parameter.is_pack && parameter.type.find("template") == std::string::npos;
     if (!complete) break;
-    const bool is_launched = work.launch && i < work.launch->templates.size();
-    std::string type = parameter.is_type() ? passed_type(work, parameter.name) : "";
-    if (type.empty() && is_launched && parameter.is_type()) type = text_of(work.launch->templates[i]);
-    words.push_back(parameter.is_type()
-                        ? type_parameter(work, parameter, type)
-                        : value_parameter(work, parameter,
-                                          is_launched ? host_text(work, work.launch->templates[i]).value_or("?") : ""));
+    if (parameter.is_type()) {
+      const std::string passed = passed_type(work, parameter.name);
+      words.push_back(type_parameter(work, parameter, passed.empty() ? launched_type(work, i) : passed));
+    } else {
+      const bool is_launched = work.launch && i < work.launch->templates.size();
+      words.push_back(value_parameter(work, parameter, is_launched ? unwrapped(work.launch->templates[i]) : Tokens()));
+    }
   }
   step.entry = work.kernel->qualified;
   if (!words.empty()) step.entry += fmt::format("<{}>", fmt::join(words, ", "));
@@ -296,15 +347,12 @@ std::optional<std::string> size_name(Work& work, std::size_t argument) {
   if (text.empty()) return name;
   if (has_index(work, text)) return std::nullopt;
   const bool is_number = integer_of(text).has_value();
-  if (!is_passed && !is_number && (text != word || work.host_names.sizes.contains(word))) return text;
+  if (!is_passed && !is_number && (text != word || work.host_sizes.contains(word))) return text;
   // Its own size. Launches that pass the same share it.
   const std::string owner = word.empty() ? text : word;
-  while (!work.host_names.owners.try_emplace(name, owner).second && work.host_names.owners[name] != owner) name += "_";
-  if (!word.empty()) {
-    work.host_names.sizes[word] = name;
-    work.host_expressions->set(word, name);
-  }
-  if (is_number && integer_of(text) > 0) work.host_names.values.try_emplace(name, text, work.launch->line);
+  while (!work.host_owners.try_emplace(name, owner).second && work.host_owners[name] != owner) name += "_";
+  if (!word.empty()) name_host(work, word, name);
+  if (is_number && integer_of(text) > 0) work.host_values.try_emplace(name, text, work.launch->line);
   return name;
 }
 
@@ -323,7 +371,11 @@ void add_sizes(Work& work) {
         is_like(argument.type, "(?:Texture|Surface)Object_t$|^texture|^surface"))
       refuse(work, argument);
     if (argument.pointers == 1) pointers.insert(argument.name);
-    if (!may_be_size(argument, work.types)) continue;
+    // Integers may be extents.
+    const auto type = work.types.element_type(argument.type);
+    if (argument.pointers > 0 || !type || !is_integer(type->type) || size_of(type->type) < 4 || type->lanes > 1 ||
+        argument.name.empty() || work.types.is_enum(argument.type))
+      continue;
     const auto name = size_name(work, i);
     if (!name) continue;
     work.sizes.emplace_back(argument.name, *name);
@@ -421,20 +473,26 @@ void add_scalar(Work& work, DraftStep& step, std::size_t number, DraftArgument& 
   }
 }
 
-/// Extents that all indices of an argument stay below; nullopt: nothing proves them.
-std::optional<Texts> proven_shape(const Work& work, const PointerUse& use) {
+/// Extents that all indices of an argument stay below; nullopt: nothing proves them. is_whole: each element below them
+/// is given a value, whatever the data.
+std::optional<Texts> proven_shape(const Work& work, const PointerUse& use, bool& is_whole) {
   std::int64_t elements = 0;
-  Texts shape;
+  Texts shape, written;
   if (use.passed || use.indices.empty()) return std::nullopt;
-  for (const auto& [at, index] : use.indices) {
-    const auto bound = work.use.indices->of(index, at);
+  for (const IndexUse& each : use.indices) {
+    const auto bound = work.use.indices->of(each.index, each.at);
     if (!bound) return std::nullopt;
+    if (each.is_set && bound->is_whole && bound->distance == 0 && bound->slack == 0 &&
+        work.use.indices->is_reached(work.use.tokens, each, work.use.pointers))
+      written = bound->extents;
     const auto number = bound->extents.size() == 1 ? integer_of(bound->extents.front()) : std::nullopt;
     if (!number && !shape.empty() && shape != bound->extents) return std::nullopt;
     if (!number) shape = bound->extents;
     elements = std::max(elements, number.value_or(0));
   }
-  return shape.empty() ? Texts{std::to_string(elements)} : shape;
+  if (shape.empty()) shape = {std::to_string(elements)};
+  is_whole = shape == written;
+  return shape;
 }
 
 const char* const own_args = "[kernel] args lists what the kernel takes itself";
@@ -481,13 +539,14 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
   const FunctionArgument& argument = work.kernel->arguments[number];
   const PointerUse& use = work.use.pointers[argument.name];
   const auto asked = work.request.shapes.find(argument.name);
-  const auto proven = argument.has_rows ? std::nullopt : proven_shape(work, use);
+  bool is_whole = false;
+  const auto proven = argument.has_rows ? std::nullopt : proven_shape(work, use, is_whole);
   if (const PassedArgument* const passed = passed_argument(work, number))
     return add_passed_buffer(work, *passed, type, proven, drafted);
   drafted.shape = asked != work.request.shapes.end() ? asked->second : proven.value_or(Texts{"?"});
   if (asked == work.request.shapes.end()) {
     const std::string index =
-        use.indices.empty() ? "" : fmt::format("{}[{}]", argument.name, text_of(use.indices.front().second));
+        use.indices.empty() ? "" : fmt::format("{}[{}]", argument.name, text_of(use.indices.front().index));
     use_sizes_in(work, drafted.shape);
     drafted.shape_comment = proven ? "guess: from " + index.substr(0, 60) : "fill in: its indices show no extent";
     std::string allocation;
@@ -501,8 +560,12 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
     if (!allocation.empty() && !proven) drafted.shape_comment = (allocated ? "guess: " : "fill in: ") + allocation;
     if (type && type->lanes > 1) drafted.shape.push_back(std::to_string(type->lanes));
     if (!type && !work.types.is_open(argument.type)) {
+      const std::vector<StructField>* const fields = work.types.fields_of(argument.type);
+      const bool has_addresses =
+          fields && std::ranges::any_of(*fields, [](const auto& each) { return each.pointers > 0; });
       drafted.shape.emplace_back("?");
-      drafted.shape_comment = "fill in: its elements, and the bytes of a " + argument.type;
+      drafted.shape_comment = "fill in: its elements, and the bytes of a " + argument.type +
+                              (has_addresses ? ", whose addresses no buffer has: pass it by value" : "");
     }
   }
   const Tokens passed = passed_to(work, number);
@@ -512,11 +575,12 @@ void add_buffer(Work& work, std::size_t number, const std::optional<ElementType>
     drafted.shape_comment = fmt::format("fill in: the launch on line {} passes {}, and a buffer may do more",
                                         work.launch->line, passed.front().text);
   }
-  drafted.role = argument.is_const ? "in" : use.written && !use.read && proven ? "out" : "inout";
+  is_whole = is_whole && !use.read && !has_fields(work.kernel->body, argument.name);
+  drafted.role = argument.is_const ? "in" : is_whole ? "out" : "inout";
   if (!argument.is_const)
     drafted.role_comment = use.passed                             ? "guess: a function gets it"
                            : !use.written                         ? "guess: it is read, and is not const"
-                           : drafted.role == "inout" && !use.read ? "guess: a part of it may keep its contents"
+                           : drafted.role == "inout" && !use.read ? "guess: elements that it does not write keep theirs"
                            : drafted.role == "inout"              ? "guess: it is read and written"
                                                                   : "guess: it is only written";
   drafted.passed = is_null ? "" : pointer_text(passed);
@@ -586,13 +650,15 @@ void add_argument(Work& work, DraftStep& step, DraftArgument drafted) {
 /// Scratch is what one kernel writes and a later one reads, if the host copies others back and not it.
 void add_scratch(Work& work) {
   if (!work.launch) return;
+  const auto is_used = [&](const std::string& pointer, MemoryUse::Kind kind) {
+    return std::ranges::any_of(work.host_code.memory_of(pointer, *work.launch),
+                               [&](const MemoryUse& use) { return use.kind == kind; });
+  };
   for (DraftArgument& each : work.model.arguments) {
     const auto memory = work.host_code.memory_of(each.passed, *work.launch);
-    const auto is_used = [&](MemoryUse::Kind kind) {
-      return std::ranges::any_of(memory, [&](const MemoryUse& use) { return use.kind == kind; });
-    };
-    if (work.in_steps && each.is_passed_on && each.reads_later && work.host_code.copies_back(*work.launch) &&
-        !memory.empty() && !is_used(MemoryUse::Kind::to_host) && !is_used(MemoryUse::Kind::to_device)) {
+    if (work.in_steps && each.is_passed_on && each.reads_later && is_used("*", MemoryUse::Kind::to_host) &&
+        !memory.empty() && !is_used(each.passed, MemoryUse::Kind::to_host) &&
+        !is_used(each.passed, MemoryUse::Kind::to_device)) {
       each.role = "scratch";
       each.role_comment =
           fmt::format("guess: one kernel writes it, a later one reads it; line {}", memory.front().line);
@@ -632,36 +698,25 @@ void add_arguments(Work& work, DraftStep& step) {
   add_fills(work, step);
 }
 
-/// Without a name; nullopt: its type or its extents are not those of a spec.
-std::optional<DraftArgument> drafted_constant(const Work& work, const ConstantVariable& variable) {
-  const auto type = work.types.element_type(variable.type);
-  if (!type) return std::nullopt;
-  DraftArgument drafted;
-  for (const Tokens& extent : variable.extents) {
-    const auto text = work.expressions.text_of(extent);
-    if (!text || !integer_of(*text)) return std::nullopt;
-    drafted.shape.push_back(*text);
-  }
-  if (drafted.shape.empty()) drafted.shape = {"1"};
-  if (type->lanes > 1) drafted.shape.push_back(std::to_string(type->lanes));
-  drafted.kind = "constant";
-  drafted.dtype = to_string(type->type);
-  drafted.role = "in";
-  drafted.shape_comment = "guess: from its declaration; its contents are random";
-  return drafted;
-}
-
 void add_constants(Work& work) {
   for (const ConstantVariable& variable : work.names.constants) {
     if (base::find_named(work.model.arguments, variable.name) || !mentions(work.kernel->body, variable.name)) continue;
-    if (std::optional<DraftArgument> constant = drafted_constant(work, variable)) {
-      constant->name = variable.name;
-      work.model.arguments.push_back(std::move(*constant));
-    } else {
+    const auto type = work.types.element_type(variable.type);
+    DraftArgument drafted{variable.name, type ? to_string(type->type) : "", {}, "in", "constant"};
+    drafted.shape_comment = "guess: from its declaration; its contents are random";
+    bool is_known = type.has_value();
+    for (const Tokens& extent : variable.extents) {
+      drafted.shape.push_back(work.expressions.text_of(extent).value_or("?"));
+      is_known = is_known && integer_of(drafted.shape.back());
+    }
+    if (drafted.shape.empty()) drafted.shape = {"1"};
+    if (is_known && type->lanes > 1) drafted.shape.push_back(std::to_string(type->lanes));
+    if (is_known)
+      work.model.arguments.push_back(std::move(drafted));
+    else
       work.model.notes.push_back(
           fmt::format("guess: {} (line {}) is a __constant__ variable: an argument with kind = \"constant\" fills it",
                       variable.name, variable.line));
-    }
   }
 }
 
@@ -714,24 +769,16 @@ void add_kernel(Work& work, const ChosenKernel& chosen, const Launch* before) {
 /// Sizes without a value: smaller ones where there are several, or one twice, which multiply, or on an axis with a
 /// lower limit.
 void give_values(DraftModel& model) {
-  const bool is_flat = std::ranges::all_of(model.arguments,
-                                           [](const DraftArgument& each) {
-                                             return each.shape.size() < 2 || integer_of(each.shape.back());
-                                           }) &&
-                       std::ranges::all_of(model.steps, [](const DraftStep& each) {
-                         return each.grid.size() == 1 && each.grid.front().find('*') == std::string::npos;
-                       });
+  bool is_flat = true;
+  for (const DraftArgument& each : model.arguments)
+    is_flat = is_flat && (each.shape.size() < 2 || integer_of(each.shape.back()));
+  for (const DraftStep& each : model.steps)
+    is_flat = is_flat && each.grid.size() == 1 && each.grid.front().find('*') == std::string::npos;
   std::size_t open = 0;
   for (const DraftSize& size : model.sizes) open += size.value.empty();
   for (DraftSize& size : model.sizes)
     if (size.value.empty())
       size.value = open == 1 && is_flat ? "1048576" : open <= 2 ? "1024" : open == 3 ? "256" : "64";
-}
-
-void use_given(Work& work, const Texts& expressions) {
-  for (const std::string& expression : expressions)
-    for (const std::string& name : names_in(expression))
-      if (given(work.request.sizes, name)) use_size(work, name, "");
 }
 
 /// Names the functions whose launches are not steps.
@@ -765,8 +812,8 @@ DraftModel drafted_model(Work& work, const std::vector<ChosenKernel>& kernels) {
   add_parts(work.model);
   // Names that only the user's own expressions have.
   for (const std::vector<std::string>* texts : {&work.request.grid, &work.request.block, &work.request.constraints})
-    use_given(work, *texts);
-  for (const auto& [argument, shape] : work.request.shapes) use_given(work, shape);
+    use_sizes_in(work, *texts);
+  for (const auto& [argument, shape] : work.request.shapes) use_sizes_in(work, shape);
   work.model.constraints.insert(work.model.constraints.end(), work.request.constraints.begin(),
                                 work.request.constraints.end());
   if (work.request.passed) {
@@ -793,10 +840,27 @@ auto is_named(const KernelFunction& kernel) {
   return [&](const std::string& entry) { return kernel.name == entry || kernel.qualified == entry; };
 }
 
+/// Whether the later launch is the same, but for numbers in the place of variables, and nothing else is done between
+/// them, or it is the one whose time is measured: the earlier one warms up.
+bool warms_up(const HostCode& host, const Launch& earlier, const Launch& later, bool is_next) {
+  for (const auto* around : {&earlier.around, &later.around})
+    if (!std::ranges::all_of(*around, [](const auto& each) { return each.kind == LaunchLoop::Kind::loop; }))
+      return false;
+  const bool is_measured = std::ranges::any_of(later.around, [&](const LaunchLoop& each) {
+    return is_timing(each) && (earlier.at < each.body || each.last <= earlier.at);
+  });
+  return earlier.kernel == later.kernel &&
+         std::equal(earlier.arguments.begin(), earlier.arguments.end(), later.arguments.begin(), later.arguments.end(),
+                    [](const Tokens& a, const Tokens& b) {
+                      return text_of(a) == text_of(b) || (integer_of(text_of(a)) && b.size() == 1 && b[0].is_word());
+                    }) &&
+         (is_measured || (is_next && host.other_work(&earlier, &later).empty()));
+}
+
 /// The launches of the function that launches the largest number of different kernels, main before others; empty: no
-/// function launches one.
+/// function launches one. Without those that warm up, which the notes name.
 std::vector<ChosenKernel> launched_kernels(const std::vector<KernelFunction>& kernels, const HostCode& host,
-                                           const Texts& entries) {
+                                           const Texts& entries, Texts& notes) {
   std::map<std::size_t, std::vector<ChosenKernel>> functions;
   std::map<std::size_t, std::set<std::string>> different;
   for (const Launch& launch : host.launches())
@@ -812,18 +876,17 @@ std::vector<ChosenKernel> launched_kernels(const std::vector<KernelFunction>& ke
     return a.second.size() < b.second.size() + is_main;
   });
   if (largest == different.end()) return {};
-  std::vector<ChosenKernel> chosen = functions[largest->first];
-  // A launch before a timing loop that has it, too, warms up.
-  const std::vector<ChosenKernel> all = chosen;
-  std::erase_if(chosen, [&](const ChosenKernel& each) {
-    return each.launch->around.empty() && std::ranges::any_of(all, [&](const ChosenKernel& other) {
-             const auto& loops = other.launch->around;
-             return other.kernel == each.kernel && std::ranges::any_of(loops, is_timing) &&
-                    std::equal(other.launch->arguments.begin(), other.launch->arguments.end(),
-                               each.launch->arguments.begin(), each.launch->arguments.end(),
-                               [](const Tokens& a, const Tokens& b) { return text_of(a) == text_of(b); });
-           });
-  });
+  const std::vector<ChosenKernel>& all = functions[largest->first];
+  std::vector<ChosenKernel> chosen;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::size_t later = i + 1;
+    while (later < all.size() && !warms_up(host, *all[i].launch, *all[later].launch, later == i + 1)) ++later;
+    if (later < all.size())
+      notes.push_back(fmt::format("guess: the launch of {} on line {} warms up for that on line {}, and is not a step",
+                                  all[i].kernel->name, all[i].launch->line, all[later].launch->line));
+    else
+      chosen.push_back(all[i]);
+  }
   return chosen;
 }
 
@@ -835,8 +898,9 @@ std::size_t own_names(const KernelFunction& kernel, const Launch& launch) {
   return count;
 }
 
+/// notes: receives the launches that are not steps.
 std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kernels, const HostCode& host,
-                                         const DraftRequest& request) {
+                                         const DraftRequest& request, Texts& notes) {
   const auto fail = [&](const std::string& message) {
     throw Error(ErrorKind::invalid_argument, request.source_path + ": " + message);
   };
@@ -858,7 +922,7 @@ std::vector<ChosenKernel> chosen_kernels(const std::vector<KernelFunction>& kern
       fail(fmt::format("no kernel '{}' was found{}; it has {}{}{}", base::printable(entry, 80),
                        base::did_you_mean(entry, names), list_of(kernels), of_headers(),
                        entry.find('<') == std::string::npos ? "" : "; name it without its template arguments"));
-  std::vector<ChosenKernel> launched = launched_kernels(kernels, host, request.entries);
+  std::vector<ChosenKernel> launched = launched_kernels(kernels, host, request.entries, notes);
   if (request.launched_steps) {
     if (launched.empty()) fail("no function of the file launches its kernels; --entry FIRST,SECOND names the steps");
     return launched;
@@ -918,7 +982,8 @@ Draft draft_spec(const DraftRequest& request) {
   const TokenizedSource whole = tokenize(request.source);
   const std::vector<KernelFunction> kernels = kernel_functions(whole.tokens);
   const HostCode host(whole, kernels);
-  std::vector<ChosenKernel> chosen = chosen_kernels(kernels, host, request);
+  Texts notes;
+  std::vector<ChosenKernel> chosen = chosen_kernels(kernels, host, request, notes);
   for (const ChosenKernel& each : chosen)
     if (const std::string complaint = overload_complaint(whole, *each.kernel); !complaint.empty())
       throw Error(ErrorKind::invalid_argument, request.source_path + ": " + complaint);
@@ -929,11 +994,10 @@ Draft draft_spec(const DraftRequest& request) {
   for (const auto& [path, header] : request.headers) texts[path.string()] = header;
   const TokenizedSource source = tokenize(build::device_unit(request.source, texts, roots).source);
   std::vector<TokenizedSource> headers;
-  TokenizedSource all = source;
+  TokenizedSource all = whole;  // host code names types of launches
   for (const auto& [path, header] : request.headers) {
     headers.push_back(tokenize(header));
-    all.tokens.insert(all.tokens.end(), headers.back().tokens.begin(), headers.back().tokens.end());
-    all.directives.insert(all.directives.end(), headers.back().directives.begin(), headers.back().directives.end());
+    add_source(all, headers.back());
   }
   const TypeNames types(all);
   const SourceNames names = source_names(source, headers, types, kernels);
@@ -941,6 +1005,7 @@ Draft draft_spec(const DraftRequest& request) {
   const WrappedKernel wrapped = wrap(request, host, chosen, draft);
   if (!draft.wrapper.empty()) chosen = {{&wrapped.kernel, wrapped.launch ? &*wrapped.launch : nullptr}};
   Work work{request, names, types, host, request.launched_steps};
+  if (request.launched_steps) work.model.notes = std::move(notes);
   draft.model = drafted_model(work, chosen);
   const DraftModel& model = draft.model;
   draft.kernel = model.kernel;

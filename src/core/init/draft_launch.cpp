@@ -14,16 +14,16 @@ namespace xtune::init {
 
 namespace {
 
+constexpr std::int64_t warp = 32, max_threads = 1024;
+
 /// What stands there, for a comment.
 std::string shown(const Tokens& tokens) { return base::printable(text_of(tokens), 60); }
-std::string shown(const std::vector<Tokens>& extents) {
-  Texts texts;
-  for (const Tokens& extent : extents) texts.push_back(text_of(extent));
-  return base::printable(fmt::format("{}", fmt::join(texts, ", ")), 60);
-}
 
 std::string line_with(const Work& work, const std::vector<Tokens>& extents) {
-  return fmt::format("line {} has {}", work.launch->line, shown(extents));
+  Texts texts;
+  for (const Tokens& extent : extents) texts.push_back(text_of(extent));
+  return fmt::format("line {} has {}", work.launch->line,
+                     base::printable(fmt::format("{}", fmt::join(texts, ", ")), 60));
 }
 
 std::string from_launch(const Work& work) {
@@ -90,16 +90,16 @@ void add_loop(Work& work, DraftStep& step, const LaunchLoop& loop) {
   add_comment(step, place + " repeats it");
 }
 
-/// The first argument of __launch_bounds__, as one factor for each axis; empty: unknown.
+/// Whether the kernel itself has "threadIdx.x" or another coordinate of the axis.
+bool asks_for(const Work& work, const char* coordinate, std::size_t axis) {
+  return mentions(work.use.tokens, fmt::format("{}.{}", coordinate, axis_names[axis]));
+}
+
+/// The first argument of __launch_bounds__ of a kernel with one axis; empty: unknown.
 Texts launch_bounds(const Work& work, std::size_t axes) {
-  if (work.kernel->launch_bounds.empty()) return {};
+  if (work.kernel->launch_bounds.empty() || axes != 1) return {};
   const auto whole = work.expressions.text_of(work.kernel->launch_bounds.front());
-  if (!whole || integer_of(*whole)) return {};
-  if (axes == 1) return {*whole};
-  Texts factors = base::split(*whole, '*');
-  for (std::string& factor : factors)
-    if (!RE2::FullMatch(factor, " *(\\w+) *", &factor)) return {};
-  return factors.size() == axes ? factors : Texts();
+  return whole && !integer_of(*whole) ? Texts{*whole} : Texts();
 }
 
 /// The text that all of these have in the spec.
@@ -122,8 +122,8 @@ bool steps_on(const Work& work) {
            });
   };
   for (const auto& [name, use] : work.use.pointers)
-    for (const auto& [at, index] : use.indices)
-      if (const Operands terms = terms_of(index);
+    for (const IndexUse& each : use.indices)
+      if (const Operands terms = terms_of(each.index);
           use.written && terms.size() > 1 && std::ranges::any_of(terms, is_distance))
         return true;
   return false;
@@ -159,7 +159,7 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
     return axis.strides.empty() && steps_on(work) ? "?" : *threads;
   for (const Tokens& extent : axis.arrays)
     if (const auto text = work.expressions.text_of(extent); text && is_parameter(work, *text)) return *text;
-  if (threads || !axis.block_size) return "?";  // a tile, or the distance of rows
+  if (threads || !asks_for(work, "blockDim", i)) return "?";  // a tile, or the distance of rows
   if (!axis.arrays.empty() && !may_be_smaller(work, i)) return "?";
   std::string name = axes > 1 ? fmt::format("THREADS_{}", axis_capitals[i]) : "THREADS";
   if (work.taken.contains(name) && !work.model.steps.empty()) name += fmt::format("_{}", work.model.steps.size() + 1);
@@ -168,11 +168,6 @@ std::string block_extent(Work& work, std::size_t i, std::size_t axes) {
   if (!is_given) name = unused_name(work, name, "_PER_BLOCK", true);
   add_parameter(work, {name, "\"?\"", false, "", false});
   return name;
-}
-
-void add_constraint(Work& work, const std::string& text) {
-  if (std::ranges::find(work.model.constraints, text) == work.model.constraints.end())
-    work.model.constraints.push_back(text);
 }
 
 /// Whether a name of host code remains in it that has a value there, which cannot be read.
@@ -185,7 +180,6 @@ bool is_unread(const Work& work, const std::string& text) {
 /// Whether the kernel has the name or number, or what host code makes it of: it is written for as many threads. A warp
 /// is in many kernels.
 bool is_in_kernel(const Work& work, Tokens word) {
-  constexpr std::int64_t warp = 32;
   for (int steps = 0; steps < 8 && word.size() == 1; ++steps) {
     const std::string& text = word.front().text;
     if (mentions(work.kernel->body, text) && integer_of(text).value_or(warp + 1) > warp) return true;
@@ -199,50 +193,60 @@ bool is_in_kernel(const Work& work, Tokens word) {
 void take_block(Work& work, DraftStep& step) {
   if (!work.launch) return;
   Texts block;
+  std::map<std::string, std::string> words;       // of the axes before, and their parameters
   std::vector<std::optional<std::string>> texts;  // before a name of them becomes a parameter
   for (const Tokens& extent : work.launch->block) texts.push_back(host_text(work, unwrapped(extent)));
   for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->block.size(), 3); ++i) {
     const Tokens extent = unwrapped(work.launch->block[i]);
-    const auto& text = texts[i];
+    const std::string text = texts[i].value_or("");
+    const auto number = integer_of(text);
+    const std::string word = extent.size() == 1 && extent.front().is_word() ? extent.front().text : "";
+    if (has_parameter(work, text)) {
+      block.push_back(is_known(work, text, false) ? text : "?");
+      continue;
+    }
     // What an earlier step has for the same variable, or the kernel's own.
     const std::string proposed = i < step.block.size() ? step.block[i] : "";
-    DraftParameter* own = base::find_named(work.model.parameters, text && is_parameter(work, *text) ? *text : proposed);
-    const auto number = text ? integer_of(*text) : std::nullopt;
+    DraftParameter* own = base::find_named(work.model.parameters, proposed);
+    const bool is_open = own && own->values == "\"?\"";
+    if (is_open && number && is_in_kernel(work, extent)) own = nullptr;
     // A name without a value, or a constant of the file, for a block that the kernel does not limit.
-    const std::string word = extent.size() == 1 && extent.front().is_word() ? extent.front().text : "";
     const bool is_constant = number && work.host_code.constants_at(*work.launch).contains(word) && proposed == "?" &&
                              !work.names.words.contains(word);
-    if (own && own->values == "\"?\"" && number && is_in_kernel(work, extent)) own = nullptr;
     if (!own && work.use.axes[i].arrays.empty() &&
-        ((text == word && !is_parameter(work, word) && !is_unread(work, word)) || is_constant)) {
+        ((text == word && !word.empty() && !is_unread(work, word)) || is_constant)) {
       add_parameter(work, {word, "\"?\"", false, "", false});
       own = base::find_named(work.model.parameters, word);
     }
-    // The source gives the parameter another value than its block has, or an unknown one: how they depend is not known.
-    if (own && !own->launched.empty() &&
-        (number ? own->launched != std::to_string(*number) : text && is_unread(work, *text))) {
+    // The source gives the parameter another value than its block has, or an unknown one, or has its number as a
+    // template argument, too, or chooses the launch by it: how they depend is not known.
+    const bool is_other =
+        own && !own->launched.empty() && (number ? own->launched != std::to_string(*number) : is_unread(work, text));
+    const bool is_template = is_open && number && std::ranges::any_of(work.launch->templates, [&](const Tokens& each) {
+                               return text_of(each) == text && *number > warp;
+                             });
+    const bool is_choice = std::ranges::any_of(work.launch->around, [&](const LaunchLoop& each) {
+      return each.kind == LaunchLoop::Kind::condition && mentions(each.end, word);
+    });
+    if (is_other || is_template || is_choice) {
       block.emplace_back("?");
-    } else if (own && (number || (extent.size() == 1 && !work.host_code.is_dim3(word)))) {
+    } else if (own && (number || (!word.empty() && !work.host_code.is_dim3(word)))) {
       if (!word.empty()) {
-        work.host_names.sizes[word] = own->name;
-        work.host_expressions->set(word, own->name);
+        name_host(work, word, own->name);
+        if (const auto [before, is_new] = words.try_emplace(word, own->name); !is_new)
+          base::add_once(work.model.constraints, before->second + " == " + own->name);
       }
       if (!work.launch->block_name.empty())
         work.host_expressions->set(work.launch->block_name + "." + axis_names[i], own->name);
-      // The same variable is one value.
-      const auto value = number.value_or(32 * (static_cast<std::int64_t>(work.block_values.size()) + 1));
-      work.block_values[own->name] = word.empty() ? value : work.block_values.try_emplace(word, value).first->second;
-      if (number && (own->values == "\"?\"" || !own->compile_time) && !given(work.request.parameters, own->name)) {
-        std::vector<Value> values = plausible_values(number, false);
-        if (*number > 512) values.pop_back();  // no GPU has as many threads
-        own->values = values_text(values);
+      if (number && (is_open || !own->compile_time) && !given(work.request.parameters, own->name)) {
+        own->values = values_text(plausible_values(number, false));
         own->launched = std::to_string(*number);
         own->is_only = is_always_launched(work, &Launch::block);
         own->comment = fmt::format("guess: threads of a block; {} on line {}", *number, work.launch->line);
       }
       block.push_back(own->name);
     } else {
-      block.push_back(text && is_known(work, *text, false) ? *text : "?");
+      block.push_back(number ? text : "?");
     }
   }
   if (block == Texts{"?"}) block.resize(std::max<std::size_t>(step.block.size(), 1), "?");
@@ -281,23 +285,6 @@ std::string grid_extent(Work& work, std::size_t i) {
   return factors->empty() ? limit : fmt::format("ceildiv({}, {})", limit, product(*factors));
 }
 
-/// Whether two texts are the same number of blocks at the launch, where sizes are whole blocks and this many more.
-bool agree(const Work& work, const std::string& written, const std::string& proved, std::int64_t more) {
-  std::map<std::string, std::int64_t> values = work.block_values;
-  std::int64_t next = -1;  // odd numbers of whole blocks
-  for (const std::string& text : {written, proved})
-    for (const std::string& name : names_in(text)) {
-      if (values.contains(name)) continue;
-      const auto launched = work.host_names.values.find(name);
-      next += 2;
-      values[name] = launched != work.host_names.values.end() ? integer_of(launched->second.first).value_or(0)
-                     : is_parameter(work, name)               ? next * 32
-                                                              : next * 1024 + more;
-    }
-  const auto blocks = computed(spec_tokens(written), values);
-  return blocks && blocks == computed(spec_tokens(proved), values);
-}
-
 /// The parameters keep the launch's value, as what is written beside them needs it; false: one has none.
 bool keep_launched(Work& work, const Texts& names, const char* what) {
   for (const std::string& name : names)
@@ -310,48 +297,15 @@ bool keep_launched(Work& work, const Texts& names, const char* what) {
   return true;
 }
 
-/// Of parameters that a block's part of the axis is made of, and the launch's grid is not.
-bool keep_tile(Work& work, const AxisUse& axis, const std::string& grid) {
-  if (mentions(work.kernel->body, "gridDim")) return true;
-  Texts names = names_in(product(tile_of(work, axis).value_or(Texts())));
-  std::erase_if(names, [&](const std::string& name) { return mentions(spec_tokens(grid), name); });
-  return keep_launched(work, names, "grid");
-}
-
-/// What stands before "(" and is a word of C++, a type, or a function of CUDA or the C library.
-bool is_library_function(const std::string& word) {
-  static const RE2 known(
-      "if|for|while|switch|catch|return|sizeof|alignof|alignas|decltype|constexpr|static_assert|assert|printf|mem\\w+|"
-      "(?:u?int|unsigned|u?char|u?short|u?long|float|double|bool|half|size_t|dim3)\\w*|"
-      "_\\w+|(?:atomic|make_|tex|surf|cu|hip|h2|clock)\\w*|all|any|f?(?:abs|min|max|mod|ma|dim|divide)[fl]?|swap|"
-      "(?:sq|r?sq|cb|rcb)rt[fl]?|(?:a?(?:sin|cos|tan)[h2]?|(?:sin|cos)pi|sincos(?:pi)?|exp(?:2|10|m1)?|log(?:2|10|1p|b)"
-      "?|"
-      "pow[ni]?|floor|ceil|l?l?round|trunc|l?l?rint|erfc?(?:inv)?|erfcx|[lt]gamma|hypot|rhypot|norm\\w*|ldexp|frexp|"
-      "modf|copysign|nextafter|signbit|is(?:nan|inf|finite)|saturate|rcp)[fl]?|labs|llabs|[us]?umulhi|mul24");
-  return RE2::FullMatch(word, known);
-}
-
-/// Whether the kernel calls what the source does not define.
-bool calls_unknown(const Work& work) {
-  const TokenizedSource source = tokenize(work.request.source);
-  std::set<std::string> own;
-  for (const Directive& directive : source.directives)
-    if (const Tokens tokens = tokens_of(directive.text); directive.name == "define" && !tokens.empty())
-      own.insert(tokens.front().text);
-  for (std::size_t i = 1; i < source.tokens.size(); ++i)  // a name behind its type
-    if (source.tokens[i - 1].is_word() && !RE2::FullMatch(source.tokens[i - 1].text, "return|else|case"))
-      own.insert(source.tokens[i].text);
-  const Tokens& body = work.kernel->body;
+/// Whether the kernel calls what may ask for the coordinate: a function or macro that has it, or is not in the file.
+bool may_ask_for(const Work& work, const std::string& coordinate) {
+  if (work.names.words.contains(coordinate)) return true;
+  const Tokens body = simplified(work.kernel->body, true, true);
   for (std::size_t i = 0; i + 1 < body.size(); ++i)
-    if (body[i].is_word() && body[i + 1].is("(") && !(i > 0 && RE2::FullMatch(body[i - 1].text, "\\.|->")) &&
-        !own.contains(body[i].text) && !is_library_function(body[i].text))
+    if (body[i].is_word() && body[i + 1].is("(") &&
+        !RE2::FullMatch(body[i].text, "if|for|while|switch|return|sizeof") && !work.host_code.defines(body[i].text))
       return true;
   return false;
-}
-
-/// Whether functions and macros that the kernel calls may ask for the coordinate.
-bool may_ask_for(const Work& work, const std::string& coordinate) {
-  return work.names.words.contains(coordinate) || calls_unknown(work);
 }
 
 /// The extents of the launch's grid; false: they cannot be read.
@@ -359,6 +313,10 @@ bool take_grid(Work& work, DraftStep& step) {
   if (!work.launch) return false;
   Texts grid;
   for (std::size_t i = 0; i < std::min<std::size_t>(work.launch->grid.size(), 3); ++i) {
+    // Of a square block, each axis has its own.
+    const DraftParameter* const own =
+        base::find_named(work.model.parameters, i < step.block.size() ? step.block[i] : "");
+    if (own && i < work.launch->block.size()) work.host_expressions->set(text_of(work.launch->block[i]), own->name);
     const auto text = host_text(work, work.launch->grid[i]);
     if (!text) return false;
     use_sizes_in(work, {*text});
@@ -366,12 +324,17 @@ bool take_grid(Work& work, DraftStep& step) {
     const AxisUse& axis = work.use.axes[i];
     const bool is_proved = axis.limits.size() == 1 && !axis.tile.empty() && !work.names.words.contains("gridDim");
     const std::string proved = is_proved ? grid_extent(work, i) : "?";
-    // A plain quotient says that sizes are whole blocks.
-    const bool is_rounded = is_like(*text, "ceildiv|[+]");
-    const bool is_same = proved != "?" && agree(work, *text, proved, 0) &&
-                         (!is_rounded || (agree(work, *text, proved, 1) && agree(work, *text, proved, 1023)));
+    // The number of the launch's block stands for it, and a plain quotient says that sizes are whole blocks.
+    std::string for_block = *text, of_whole_blocks = proved;
+    if (own && !own->launched.empty()) RE2::GlobalReplace(&for_block, "\\b" + own->launched + "\\b", own->name);
+    RE2::Replace(&of_whole_blocks, "^ceildiv\\((.*), ([^,]*)\\)$", "\\1 // \\2");
+    const bool is_same = proved != "?" && (for_block == proved || for_block == of_whole_blocks);
     const bool is_read = proved == "?" ? !is_unread(work, *text) : is_known(work, *text, true);
-    if (!is_same && !(is_read && keep_tile(work, axis, *text))) return false;
+    // What a block covers, and the grid does not follow.
+    Texts tile = names_in(product(tile_of(work, axis).value_or(Texts())));
+    std::erase_if(tile, [&](const std::string& name) { return mentions(spec_tokens(*text), name); });
+    const bool strides = mentions(work.kernel->body, "gridDim");
+    if (!is_same && !(is_read && (strides || keep_launched(work, tile, "grid")))) return false;
     if (proved != "?") use_sizes_in(work, {proved});
     grid.push_back(is_same ? proved : *text);
   }
@@ -400,6 +363,24 @@ bool is_timing(const LaunchLoop& loop) {
   });
 }
 
+void name_host(Work& work, const std::string& variable, const std::string& name) {
+  work.host_sizes[variable] = name;
+  work.host_expressions->set(variable, name);
+}
+
+bool is_in_block(const Work& work, const std::string& word) {
+  return work.launch && !word.empty() &&
+         std::ranges::any_of(work.launch->block, [&](const Tokens& each) { return mentions(each, word); });
+}
+
+std::optional<std::int64_t> launched_value(const Work& work, const std::string& text) {
+  std::map<std::string, std::int64_t> values;
+  for (const DraftParameter& each : work.model.parameters)
+    if (const auto value = integer_of(each.launched)) values[each.name] = *value;
+  const auto value = computed(spec_tokens(text), values);
+  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+}
+
 bool is_always_launched(const Work& work, std::vector<Tokens> Launch::*part) {
   const auto text = [&](const Launch& launch) {
     std::string all;
@@ -417,7 +398,6 @@ void add_launch(Work& work, DraftStep& step) {
   work.host_definitions.clear();
   work.host_expressions.reset();
   work.index.clear();
-  work.block_values.clear();
   if (!work.launch) return;
   work.host_definitions = work.host_code.definitions_at(*work.launch);
   // Of several definitions only one that has a parameter counts: the device's code has it, too.
@@ -426,7 +406,7 @@ void add_launch(Work& work, DraftStep& step) {
         known.empty() && has_parameter(work, text_of(tokens)))
       known = tokens;
   work.host_expressions.emplace(work.host_definitions, work.host_code.formulas());
-  for (const auto& [name, text] : work.host_names.sizes) work.host_expressions->set(name, text);
+  for (const auto& [name, text] : work.host_sizes) work.host_expressions->set(name, text);
   for (const DraftParameter& parameter : work.model.parameters)
     if (!parameter.commented_out && work.names.words.contains(parameter.name))
       work.host_expressions->set(parameter.name, parameter.name);
@@ -526,6 +506,10 @@ std::optional<Texts> allocated_shape(const Work& work, std::size_t argument, con
         bytes = unwrapped(simplified(made->second, false));
     Texts extents;
     bool has_size = false;
+    const auto is_open = [&](const std::string& name) {  // the launch's block, which may have several values
+      const auto made = work.host_definitions.find(name);
+      return is_in_block(work, name) && made != work.host_definitions.end() && made->second.empty();
+    };
     for (const auto& [mark, factor] : operands(bytes, "[-+*/%]")) {
       if (RE2::FullMatch(mark, "[-+/%]")) return std::nullopt;
       const auto text = host_text(work, factor);
@@ -533,7 +517,7 @@ std::optional<Texts> allocated_shape(const Work& work, std::size_t argument, con
       if (is_at(factor, 0, "sizeof") && !has_size &&
           (!text || *text == std::to_string(size_of(type.type) * static_cast<std::size_t>(type.lanes))))
         has_size = true;
-      else if (text && !has_index(work, *text))
+      else if (text && !has_index(work, *text) && std::ranges::none_of(names_in(*text), is_open))
         extents.push_back(*text);
       else
         return std::nullopt;
@@ -547,17 +531,16 @@ std::optional<Texts> allocated_shape(const Work& work, std::size_t argument, con
 void add_block(Work& work, DraftStep& step) {
   std::size_t axes = 0;
   for (std::size_t i = 0; i < 3; ++i)
-    if (work.use.axes[i].thread || work.use.axes[i].block_size) axes = i + 1;
-  if (axes == 0 && (!work.kernel->launch_bounds.empty() || may_ask_for(work, "threadIdx"))) {
-    axes = 1;  // functions that the kernel calls ask for the thread
-    work.use.axes[0].thread = true;
-  }
+    if (asks_for(work, "threadIdx", i) || asks_for(work, "blockDim", i)) axes = i + 1;
+  // Functions that the kernel calls ask for the thread.
+  const bool is_hidden = axes == 0 && (!work.kernel->launch_bounds.empty() || may_ask_for(work, "threadIdx"));
+  if (is_hidden) axes = 1;
   step.block.assign(std::max<std::size_t>(axes, 1), "1");
   const Texts bounds = launch_bounds(work, axes);
   const bool given = !work.request.block.empty();
   if (given) step.block = work.request.block;
   for (std::size_t i = 0; i < axes && !given; ++i)
-    if (work.use.axes[i].thread || work.use.axes[i].block_size)
+    if (is_hidden || asks_for(work, "threadIdx", i) || asks_for(work, "blockDim", i))
       step.block[i] = i < bounds.size() ? bounds[i] : block_extent(work, i, axes);
   if (!given) take_block(work, step);
   // What was proposed for a block that is a blank now.
@@ -565,17 +548,24 @@ void add_block(Work& work, DraftStep& step) {
     return each.values == "\"?\"" && each.comment.empty() && !std::ranges::count(step.block, each.name) &&
            work.taken.erase(each.name) > 0;
   });
-  for (const std::string& extent : step.block)
-    if (DraftParameter* const own = base::find_named(work.model.parameters, extent); own && own->values == "\"?\"") {
-      own->values = axes > 1 ? "[8, 16, 32]" : "[64, 128, 256]";
-      own->comment = "guess: threads of a block";
-    }
-  // A loop over more rows than the block has threads: for (j = 0; j < TILE; j += ROWS)
-  for (const std::string& stride : work.use.strides) {
-    const auto text = work.expressions.text_of(tokens_of(stride));
-    if (!given && axes > 1 && bounds.empty() && text && std::ranges::find(step.block, *text) == step.block.end())
-      step.block.assign(axes, "?");
+  for (const std::string& extent : step.block) {
+    DraftParameter* const own = base::find_named(work.model.parameters, extent);
+    const auto launched = own ? integer_of(own->launched) : std::nullopt;
+    const std::string twice = launched > max_threads / 2 ? fmt::format(", {}]", 2 * *launched) : "?";
+    if (own && own->values.ends_with(twice)) own->values.replace(own->values.size() - twice.size(), twice.size(), "]");
+    if (!own || own->values != "\"?\"") continue;
+    own->values = axes > 1 ? "[8, 16, 32]" : "[64, 128, 256]";
+    own->comment = "guess: threads of a block";
   }
+  // A loop over more rows than the block has threads: for (j = 0; j < TILE; j += ROWS)
+  const Tokens& body = work.use.tokens;
+  for (std::size_t i = 0; i + 2 < body.size() && !given && axes > 1 && bounds.empty(); ++i)
+    if (body[i].is("+=") && body[i + 1].is_word() && RE2::FullMatch(body[i + 2].text, "[);]"))
+      if (const auto text = work.expressions.text_of({body[i + 1]});
+          text && std::ranges::find(step.block, *text) == step.block.end())
+        step.block.assign(axes, "?");
+  const auto threads_there = launched_value(work, product(step.block));
+  if (!given && threads_there > max_threads) step.block.assign(step.block.size(), "?");
   if (work.launch && !given && std::ranges::find(step.block, "?") != step.block.end())
     step.block_comment = "fill in: " + line_with(work, work.launch->block);
   for (std::size_t i = 0; i < std::min<std::size_t>(axes, step.block.size()); ++i)
@@ -585,30 +575,33 @@ void add_block(Work& work, DraftStep& step) {
     step.block_comment = open             ? "fill in: threads along x, y, z"
                          : bounds.empty() ? "guess: from the index"
                                           : "guess: from the launch bounds";
+  if (!given && threads_there > max_threads)
+    step.block_comment += fmt::format("; {} threads, and a GPU has at most {} in a block", *threads_there, max_threads);
   for (std::size_t i = 0; i < axes && !given; ++i)
     if (const std::int64_t limit = array_limit(work, i); limit > 0 && limit < 1024 && is_parameter(work, step.block[i]))
-      add_constraint(work, fmt::format("{} <= {}", step.block[i], limit));
+      base::add_once(work.model.constraints, fmt::format("{} <= {}", step.block[i], limit));
   const std::string threads = product(step.block);
   if (!open && (axes > 1 || threads.find(' ') != std::string::npos) && !computed(spec_tokens(threads)))
-    add_constraint(work, (threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
+    base::add_once(work.model.constraints,
+                   (threads.find("//") == std::string::npos ? "" : "1 <= ") + threads + " <= 1024");
 }
 
 void add_grid(Work& work, DraftStep& step) {
   std::size_t axes = 1;
   for (std::size_t i = 0; i < 3; ++i)
-    if (work.use.axes[i].block) axes = i + 1;
+    if (asks_for(work, "blockIdx", i)) axes = i + 1;
   step.grid = work.request.grid;
   if (!step.grid.empty()) return use_sizes_in(work, step.grid);
   if (take_grid(work, step)) return;
-  const bool is_hidden = axes == 1 && !work.use.axes[0].block && may_ask_for(work, "blockIdx");
+  const bool is_hidden = axes == 1 && !asks_for(work, "blockIdx", 0) && may_ask_for(work, "blockIdx");
   for (std::size_t i = 0; i < axes; ++i)
-    step.grid.push_back(work.launch || is_hidden ? "?" : !work.use.axes[i].block ? "1" : grid_extent(work, i));
+    step.grid.push_back(work.launch || is_hidden ? "?" : !asks_for(work, "blockIdx", i) ? "1" : grid_extent(work, i));
   use_sizes_in(work, step.grid);
   const bool open = std::ranges::find(step.grid, "?") != step.grid.end();
-  step.grid_comment = work.launch                          ? "fill in: blocks; " + line_with(work, work.launch->grid)
-                      : open                               ? "fill in: blocks along x, y, z, as in ceildiv(n, TILE)"
-                      : work.use.axes[0].block || axes > 1 ? "guess: from the limits of what blockIdx counts"
-                                                           : "";
+  step.grid_comment = work.launch ? "fill in: blocks; " + line_with(work, work.launch->grid)
+                      : open      ? "fill in: blocks along x, y, z, as in ceildiv(n, TILE)"
+                      : asks_for(work, "blockIdx", 0) || axes > 1 ? "guess: from the limits of what blockIdx counts"
+                                                                  : "";
 }
 
 void add_shared(Work& work, DraftStep& step) {

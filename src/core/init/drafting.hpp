@@ -20,6 +20,22 @@ namespace xtune::init {
 struct Bound {
   std::vector<std::string> extents;  ///< as the spec writes them
   std::int64_t slack = 0;
+  bool is_whole = false;     ///< the index takes every value, but for what is added at a distance
+  std::size_t distance = 0;  ///< extents, from the last one, that are only a distance: nothing is added to it
+};
+
+struct IndexUse {
+  std::size_t at = 0;  ///< in the body
+  Tokens index;
+  bool is_set = false;  ///< it is given a value there
+};
+
+struct PointerUse {
+  std::vector<IndexUse> indices;
+  std::set<std::string> data;        ///< other arguments that hold its indices
+  std::set<std::string> indexed_by;  ///< those whose elements are such an index as they are
+  bool passed = false;               ///< to a function: not all of its uses are seen
+  bool read = false, written = false;
 };
 
 /// What bounds the indices of a body: comparisons, and the products that rows and columns are made with. Names are
@@ -40,24 +56,26 @@ class IndexBounds {
   std::vector<std::vector<std::string>> limits_of(const std::string& place) const;
   /// Whether the place itself, or a variable that begins as it, has a limit.
   bool is_limited(const std::string& place) const;
-  /// The words of an expression, and of the definitions of these.
+  /// The words of an expression, and of the definitions of these; "[" stands for elements of arrays.
   std::set<std::string> words_behind(const Tokens& tokens) const;
   /// What a word is defined as, and nothing else; else the expression itself.
   Tokens resolved(Tokens expression) const;
   /// Whether the name counts up from this word.
   bool starts_at(const std::string& name, const std::string& word) const;
+  /// Whether threads come to the use in the body whatever the data: its only conditions are limits of its index.
+  bool is_reached(const Tokens& body, const IndexUse& use, const std::map<std::string, PointerUse>& pointers) const;
 
  private:
   std::optional<Bound> of(const Tokens& index, std::size_t at, int& steps) const;
   std::optional<Bound> of_product(const Tokens& product, std::size_t at, int& steps) const;
-  std::optional<Bound> of_word(const std::string& word, std::size_t at, int& steps) const;
   /// Of a product of fixed names and numbers; none if anything else is in it.
   std::vector<std::string> factors_of(const Tokens& tokens) const;
-  /// Whether a name of the expression gets another value between two tokens.
-  bool changes_between(const Tokens& expression, std::size_t begin, std::size_t end) const;
+  /// Whether the smallest value is 0, and coordinates make all others.
+  bool counts_all(const Tokens& expression, int depth = 0) const;
 
   SpecExpressions values_;
   std::set<std::string> fixed_, changed_;
+  std::set<std::size_t> upper_;  ///< comparisons that are limits
   std::map<std::string, std::vector<std::string>> places_;
   // By name or expression, and in the order of the body: where, and what.
   std::map<std::string, std::vector<std::pair<std::size_t, Tokens>>> definitions_;
@@ -65,18 +83,9 @@ class IndexBounds {
   std::map<std::string, std::vector<std::size_t>> changes_;  ///< behind which tokens a name has another value
 };
 
-struct PointerUse {
-  std::vector<std::pair<std::size_t, Tokens>> indices;  ///< where it is used, and the index there
-  std::set<std::string> data;                           ///< other arguments that hold its indices
-  std::set<std::string> indexed_by;                     ///< those whose elements are such an index as they are
-  bool passed = false;                                  ///< to a function: not all of its uses are seen
-  bool read = false, written = false;
-};
-
 /// One axis of the launch.
 struct AxisUse {
-  bool thread = false, block = false, block_size = false;  ///< threadIdx, blockIdx, blockDim
-  bool is_limited = false;                                 ///< blockIdx itself is an index with a limit
+  bool is_limited = false;                       ///< blockIdx itself is an index with a limit
   std::vector<Tokens> threads, strides;          ///< F in blockIdx.x * F + threadIdx.x; strides of loops over threads
   std::vector<Tokens> tile;                      ///< factors of blockIdx: what a block covers; empty: one
   std::vector<std::vector<std::string>> limits;  ///< the extents that limit an index made of blockIdx
@@ -84,10 +93,10 @@ struct AxisUse {
 };
 
 struct BodyUse {
+  Tokens tokens;
   std::optional<IndexBounds> indices;
   std::map<std::string, PointerUse> pointers;
   std::array<AxisUse, 3> axes;
-  std::set<std::string> strides;  ///< single words by which loops go on: j += ROWS
   std::string shared_type;        ///< of extern __shared__; empty: there is none
   bool shared_per_thread = true;  ///< all indices of extern __shared__ are threadIdx.x
   bool shared_by_block = false;   ///< or are made of blockIdx: the number of threads does not limit them
@@ -106,13 +115,6 @@ struct ChosenKernel {
   const Launch* launch = nullptr;
 };
 
-/// What host code calls a thing, and what the spec does.
-struct HostNames {
-  std::map<std::string, std::string> sizes{};                           ///< a variable's name in the spec
-  std::map<std::string, std::string> owners{};                          ///< by name in the spec: what is passed for it
-  std::map<std::string, std::pair<std::string, std::size_t>> values{};  ///< of a size, and the line
-};
-
 struct Work {
   DraftRequest request;
   const SourceNames& names;
@@ -121,12 +123,14 @@ struct Work {
   bool in_steps = false;  ///< host code shows the steps
   SpecExpressions source_expressions{names.expressions};
   DraftModel model{};
-  HostNames host_names{};
-  std::set<std::string> taken{};  ///< names of the spec
+  // What host code calls a thing, and what the spec does.
+  std::map<std::string, std::string> host_sizes{};                           ///< a variable's name in the spec
+  std::map<std::string, std::string> host_owners{};                          ///< by name in the spec: what is passed
+  std::map<std::string, std::pair<std::string, std::size_t>> host_values{};  ///< of a size, and the line
+  std::set<std::string> taken{};                                             ///< names of the spec
   // Of the kernel at hand.
   const KernelFunction* kernel = nullptr;
   const Launch* launch = nullptr;
-  std::map<std::string, std::int64_t> block_values{};  ///< of parameters, as the launch has them
   TypeNames types = source_types;
   SpecExpressions expressions = source_expressions;
   BodyUse use{};
@@ -153,6 +157,12 @@ void use_sizes_in(Work& work, const Texts& extents);
 
 // Of the launch (draft_launch.cpp).
 
+/// The host's variable has this name in the spec, also in later steps.
+void name_host(Work& work, const std::string& variable, const std::string& name);
+/// Whether the launch's block is made of it.
+bool is_in_block(const Work& work, const std::string& word);
+/// Of a text of the launch, with what it has for parameters; nullopt: not known.
+std::optional<std::int64_t> launched_value(const Work& work, const std::string& text);
 /// Reads the definitions and the loop around the launch.
 void add_launch(Work& work, DraftStep& step);
 /// Whether the launch is in no #if, and no other one of the kernel has other ones of these: its values are the

@@ -34,8 +34,12 @@ Tokens simplified(const Tokens& body, bool members, bool reals) {
     } else if (body[i].is("(") && cast > i + 1 && is_at(body, cast, ")") && !(i > 0 && body[i - 1].is("sizeof"))) {
       i = cast;
     } else if (is_member && members && !rest.empty()) {
+      const bool is_pointed = body[i].is("->") && rest.back().is_word() && !is_at(body, i + 2, "(");
       ++i;
       if (RE2::FullMatch(rest.back().text, index)) rest.back().text += "." + body[i].text;
+      if (is_pointed)
+        for (const char* each : {"[", "0", "]"})
+          rest.push_back({*each == '0' ? Token::Kind::number : Token::Kind::mark, each, body[i].line});
     } else if (is_member && !members && !is_at(body, 0, "[") && !rest.empty() && rest.back().is_word() &&
                !is_at(body, i + 2, "(")) {
       rest.back().text += body[i].text + body[i + 1].text;

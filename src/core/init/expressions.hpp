@@ -16,7 +16,7 @@ namespace xtune::init {
 bool is_at(const Tokens& tokens, std::size_t i, std::string_view text);
 bool mentions(const Tokens& tokens, std::string_view word);
 /// Without casts between numbers, those to floating-point types only with `reals`. members: blockIdx.x is one word, p.x
-/// and p->x are p; else each is one word.
+/// is p, and p->x is p[0]; else each is one word.
 Tokens simplified(const Tokens& body, bool members = true, bool reals = false);
 /// From i to the end of the expression: ; or , or what closes a bracket that was opened before.
 Tokens expression_at(const Tokens& tokens, std::size_t i);

@@ -31,12 +31,6 @@ std::size_t statement_end(const Tokens& tokens, std::size_t i) {
   return i;
 }
 
-/// Whether <<= or >>= begins there, which are two tokens.
-bool is_shifted_at(const Tokens& tokens, std::size_t i) {
-  const std::string text = i + 1 < tokens.size() ? tokens[i].text + tokens[i + 1].text : "";
-  return text == "<<=" || text == ">>=";
-}
-
 /// Whether the >> there reads from a stream: what is before it begins a statement or a condition.
 bool reads_stream(const Tokens& tokens, std::size_t i) {
   std::size_t first = i;
@@ -134,6 +128,8 @@ std::vector<Change> changes_in(const Tokens& tokens, const References& reference
     const bool points =
         RE2::FullMatch(before.text, "[*&>]") && (is_type(second) || RE2::FullMatch(second.text, "[*>]"));
     const bool declares = is_typed || points || before.is(",");
+    const std::string twice = next + 1 < tokens.size() ? tokens[next].text + tokens[next + 1].text : "";
+    const bool is_shifted = twice == "<<=" || twice == ">>=";        // two tokens
     const std::string& name = is_member ? second.text : token.text;  // grid.x = 4
     if (is_at(tokens, next, "=") && !(before.is("*") && !points)) {
       const Tokens value = simplified(expression_at(tokens, next + 1), false);
@@ -153,8 +149,8 @@ std::vector<Change> changes_in(const Tokens& tokens, const References& reference
       add(name, simplified(value, false), true);
     } else if ((before.is("dim3") || is_listed) && (is_at(tokens, i + 1, ";") || is_at(tokens, i + 1, ","))) {
       add(name, tokens_of("dim3()"), true);
-    } else if ((next < tokens.size() && RE2::FullMatch(tokens[next].text, step)) || is_shifted_at(tokens, next) ||
-               before.is("++") || before.is("--")) {
+    } else if ((next < tokens.size() && RE2::FullMatch(tokens[next].text, step)) || is_shifted || before.is("++") ||
+               before.is("--")) {
       add(name);
     }
   }
@@ -165,6 +161,8 @@ LaunchLoop loop_of(const Tokens& tokens, std::size_t at, std::size_t open) {
   LaunchLoop loop{at, tokens[at].line, "", {}, {}, {}};
   if (RE2::FullMatch(tokens[at].text, "if|else|switch|\\?")) loop.kind = LaunchLoop::Kind::condition;
   if (tokens[at].is("[")) loop.kind = LaunchLoop::Kind::lambda;
+  if (loop.kind == LaunchLoop::Kind::condition && is_at(tokens, open, "("))
+    loop.end = part(tokens, open + 1, closing(tokens, open));
   if (!tokens[at].is("for")) return loop;
   const auto parts = operands(part(tokens, open + 1, closing(tokens, open)), ";");
   if (parts.size() != 3) return loop;
@@ -217,8 +215,19 @@ HostCode::HostCode(const TokenizedSource& source, const std::vector<KernelFuncti
     add_formula(tokens.front().text, std::move(formula));
   }
   find_functions();
-  find_lambdas();
-  find_changes();
+  for (std::size_t i = 2; i < tokens_.size(); ++i) {  // auto name = [](int n) {}
+    const std::size_t body = lambda_body(tokens_, i), open = closing(tokens_, i) + 1;
+    if (body >= tokens_.size()) continue;
+    const std::size_t name = tokens_[i - 1].is("=") ? i - 2 : i;
+    lambdas_.push_back({name, is_at(tokens_, open, "(") ? open : i, body, closing(tokens_, body)});
+    if (is_at(tokens_, open, "(")) note_references(tokens_[name].text, part(tokens_, open + 1, closing(tokens_, open)));
+  }
+  changes_ = changes_in(tokens_, references_);
+  for (const auto* all : {&functions_, &lambdas_})
+    for (const Function& function : *all)
+      for (const Tokens& each : split_arguments(part(tokens_, function.begin + 1, closing(tokens_, function.begin))))
+        changes_.push_back({argument_of(each).name, function.body, tokens_[function.body].line, {}, true});
+  std::ranges::stable_sort(changes_, {}, &Change::at);
   std::set<std::string> names;
   for (const KernelFunction& kernel : kernels) names.insert(kernel.name);
   find_memory();
@@ -362,24 +371,9 @@ void HostCode::find_functions() {
   }
 }
 
-/// auto name = [](int n) {}
-void HostCode::find_lambdas() {
-  for (std::size_t i = 2; i < tokens_.size(); ++i) {
-    const std::size_t body = lambda_body(tokens_, i), open = closing(tokens_, i) + 1;
-    if (body >= tokens_.size()) continue;
-    const std::size_t name = tokens_[i - 1].is("=") ? i - 2 : i;
-    lambdas_.push_back({name, is_at(tokens_, open, "(") ? open : i, body, closing(tokens_, body)});
-    if (is_at(tokens_, open, "(")) note_references(tokens_[name].text, part(tokens_, open + 1, closing(tokens_, open)));
-  }
-}
-
-void HostCode::find_changes() {
-  changes_ = changes_in(tokens_, references_);
-  for (const auto* all : {&functions_, &lambdas_})
-    for (const Function& function : *all)
-      for (const Tokens& each : split_arguments(part(tokens_, function.begin + 1, closing(tokens_, function.begin))))
-        changes_.push_back({argument_of(each).name, function.body, tokens_[function.body].line, {}, true});
-  std::ranges::stable_sort(changes_, {}, &Change::at);
+bool HostCode::defines(const std::string& name) const {
+  return formulas_.contains(name) ||
+         std::ranges::any_of(functions_, [&](const Function& each) { return tokens_[each.name].is(name); });
 }
 
 std::string HostCode::function_name(std::size_t function) const {
@@ -391,7 +385,7 @@ std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& f
   for (std::size_t i = 0; i < conditions_.size(); ++i)
     if (conditions_[i].first > tokens_[function.begin].begin && conditions_[i].first < tokens_[at].begin &&
         tokens_[at].begin < conditions_[i].second)
-      loops.push_back({0, condition_lines_[i], "", {}, {}, {}, false, {}, 0, LaunchLoop::Kind::directive});
+      loops.push_back({0, condition_lines_[i], "", {}, {}, {}, false, {}, LaunchLoop::Kind::directive});
   for (std::size_t i = function.begin; i < at; ++i) {
     const std::size_t lambda = lambda_body(tokens_, i);
     if (lambda == tokens_.size() && !RE2::FullMatch(tokens_[i].text, "for|while|do|if|else|switch|\\?")) continue;
@@ -404,7 +398,8 @@ std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& f
     loop.body = header + 1;
     loop.last = std::min(end, tokens_.size());
     for (std::size_t j = loop.body; j < loop.last; ++j)
-      if (loop.exit == 0 && RE2::FullMatch(tokens_[j].text, "break|continue|goto|return")) loop.exit = tokens_[j].line;
+      if (RE2::FullMatch(tokens_[j].text, "break|continue|goto|return"))
+        loop.changed.try_emplace(loop.index, tokens_[j].line);
     for (const Change& each : changes_)
       if (loop.body <= each.at && each.at < loop.last) loop.changed.try_emplace(each.name, each.line);
   }
@@ -412,7 +407,6 @@ std::vector<LaunchLoop> HostCode::loops_around(std::size_t at, const Function& f
 }
 
 std::size_t HostCode::uneven(const LaunchLoop& loop) const {
-  if (loop.exit > 0) return loop.exit;
   for (const auto& [name, line] : loop.changed)
     if (name == loop.index || mentions(loop.end, name)) return line;
   for (const Launch& launch : launches_) {
@@ -438,10 +432,8 @@ std::vector<std::pair<std::size_t, Tokens>> HostCode::other_work(const Launch* b
   // Of the device, which a function of another file gets.
   const auto takes_buffer = [&](std::size_t name) {
     static const RE2 others("(?:cuda|hip|if|while|for|switch|sizeof).*|.*(?:[fF]ree|print|assert|[cC]heck|CHECK).*");
-    const auto is_name = [&](const Function& each) { return tokens_[each.name].is(tokens_[name].text); };
-    if (!tokens_[name].is_word() || RE2::FullMatch(tokens_[name].text, others) ||
-        std::ranges::any_of(functions_, is_name))
-      return false;
+    const std::string& called = tokens_[name].text;
+    if (!tokens_[name].is_word() || RE2::FullMatch(called, others) || defines(called)) return false;
     return std::ranges::any_of(
         split_arguments(part(tokens_, name + 2, closing(tokens_, name + 1))), [&](const auto& each) {
           const auto uses = memory_of(pointer_text(each), after ? *after : *before);
@@ -543,22 +535,15 @@ std::optional<FunctionArgument> HostCode::declared(const std::string& name, cons
   for (std::size_t i = function.begin + 1; i < launch.at && tokens_[i].begin < before; ++i) {
     // const float* w declares no variable `float`.
     if (!tokens_[i].is(name) || tokens_[i + 1].is_word() || RE2::FullMatch(tokens_[i + 1].text, "[*&<]|::")) continue;
-    std::size_t own = i;
-    while (RE2::FullMatch(tokens_[own - 1].text, "[*&]|__restrict__")) --own;
-    std::size_t from = own;
+    std::size_t from = i;
     while (!RE2::FullMatch(tokens_[from - 1].text, i < arguments_end ? "[(,]" : "[;{}()]")) --from;
-    Tokens type;
-    for (std::size_t at = from; at < own; ++at) {
-      if (!tokens_[at].is_word() && !RE2::FullMatch(tokens_[at].text, "::|[<>]")) {
-        if (!type.empty() && !tokens_[at].is("*")) type.pop_back();  // int a = 1, b
-        break;
-      }
-      type.push_back(tokens_[at]);
-    }
-    if (type.empty() || RE2::FullMatch(type.front().text, "return|else|delete|case|goto|throw")) continue;
-    type.insert(type.end(), tokens_.begin() + static_cast<std::ptrdiff_t>(own),
-                tokens_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    return argument_of(type);
+    if (RE2::FullMatch(tokens_[from].text, "return|else|delete|case|goto|throw")) continue;
+    const std::vector<Tokens> declared = split_arguments(part(tokens_, from, i + 1));  // int a = 1, *b
+    FunctionArgument argument = argument_of(declared.front());
+    if (argument.name.empty() || argument.type.empty()) continue;
+    if (declared.size() > 1) argument.pointers = static_cast<int>(mentions(declared.back(), "*"));
+    argument.name = name;
+    return argument;
   }
   return std::nullopt;
 }
@@ -700,19 +685,12 @@ std::vector<MemoryUse> HostCode::memory_of(const std::string& pointer, const Lau
   const Function& function = functions_[launch.function];
   std::vector<MemoryUse> uses;
   std::copy_if(memory_.begin(), memory_.end(), std::back_inserter(uses), [&](const MemoryUse& use) {
-    return use.pointer == pointer && function.begin < use.at && use.at < function.end;
+    return (pointer == "*" || use.pointer == pointer) && function.begin < use.at && use.at < function.end;
   });
   for (MemoryUse& use : uses)
     for (std::size_t i = use.end; i < launch.at; ++i)
       use.is_last = use.is_last && !(tokens_[i].is_word() && mentions(tokens_of(pointer), tokens_[i].text));
   return uses;
-}
-
-bool HostCode::copies_back(const Launch& launch) const {
-  const Function& function = functions_[launch.function];
-  return std::ranges::any_of(memory_, [&](const MemoryUse& use) {
-    return use.kind == MemoryUse::Kind::to_host && function.begin < use.at && use.at < function.end;
-  });
 }
 
 }  // namespace xtune::init

@@ -25,10 +25,9 @@ struct LaunchLoop {
   enum class Kind { loop, condition, directive, lambda };  ///< condition: if, else, switch or ?
   std::size_t at = 0, line = 0;                            ///< of its first token
   std::string index;                                       ///< empty: its rounds cannot be counted
-  Tokens begin, end, step;
-  bool closed = false;                           ///< i <= end
-  std::map<std::string, std::size_t> changed{};  ///< variables that a round changes, and the line
-  std::size_t exit = 0;                          ///< the line of a break, continue or goto in it; 0: none
+  Tokens begin, end, step;                                 ///< end: also what an if or switch asks for
+  bool closed = false;                                     ///< i <= end
+  std::map<std::string, std::size_t> changed{};            ///< by a round, and the line; the index also by an exit
   Kind kind = Kind::loop;
   std::size_t body = 0, last = 0;  ///< what it repeats: [body, last)
 };
@@ -65,6 +64,8 @@ class HostCode {
   std::map<std::string, Tokens> constants_at(const Launch& launch) const;
   /// Whether a variable of this name may be a dim3.
   bool is_dim3(const std::string& name) const;
+  /// Whether the file has a function, or macro with arguments, of this name.
+  bool defines(const std::string& name) const;
   /// The name of a function; empty: none.
   std::string function_name(std::size_t function) const;
   /// The line of what makes a loop's rounds differ: an exit, a change of its index, or a condition around a launch;
@@ -80,10 +81,8 @@ class HostCode {
   std::optional<FunctionArgument> declared(const std::string& name, const Launch& launch, std::size_t before) const;
   /// The names of structs and classes that can be called.
   std::vector<std::string> callable_types() const;
-  /// The uses of a pointer in the launch's function.
+  /// The uses of a pointer in the launch's function; "*": of all.
   std::vector<MemoryUse> memory_of(const std::string& pointer, const Launch& launch) const;
-  /// Whether the launch's function copies anything to the host.
-  bool copies_back(const Launch& launch) const;
 
  private:
   struct Function {
@@ -97,8 +96,6 @@ class HostCode {
   using Places = std::vector<std::pair<std::size_t, std::size_t>>;
   void read(const TokenizedSource& source);
   void find_functions();
-  void find_lambdas();
-  void find_changes();
   void find_launching();
   void find_constants(std::size_t begin, std::size_t end, const Places& classes);
   void add_formula(const std::string& name, Formula formula);

@@ -24,6 +24,7 @@ struct Drafted {
 std::string filled(std::string text) {
   RE2::GlobalReplace(&text, R"re(name = "\?")re", "name = \"field\"");
   RE2::GlobalReplace(&text, R"re(dtype = "\?")re", "dtype = \"i32\"");
+  RE2::GlobalReplace(&text, R"re( = "\?"(  # fill in: a type of))re", " = \"int\"\\1");
   RE2::GlobalReplace(&text, R"re(of = (\[?)"\?")re", "of = \\1\"x\"");
   RE2::GlobalReplace(&text, R"re(((?:shared|value) = )"\?")re", "\\1\"1\"");
   RE2::GlobalReplace(&text, R"(( = )\"\?\")", "\\1[64]");
@@ -1453,4 +1454,148 @@ TEST_CASE("a shared array that only the first threads fill says nothing of the b
       "s[0];\n"
       "}\n");
   CHECK(has(draft, "block = [\"THREADS\"]"));
+}
+
+TEST_CASE("a block that one variable makes square stays square, and each axis of the grid has its own") {
+  const Drafted draft = drafted(
+      "__global__ void k(const int* a, int* c, int N) {\n  int row = blockIdx.y * blockDim.y + threadIdx.y;\n"
+      "  int col = blockIdx.x * blockDim.x + threadIdx.x;\n  c[row * N + col] = a[col * N + row];\n}\n"
+      "void go(int* a, int* c, int N) {\n  int T = 32;\n  int B = N / T;\n  dim3 threads(T, T), blocks(B, B);\n"
+      "  k<<<blocks, threads>>>(a, c, N);\n}\n");
+  CHECK(has(draft, "constraints = [\"THREADS_X == THREADS_Y\", \"THREADS_X * THREADS_Y <= 1024\"]"));
+  CHECK(has(draft, "THREADS_X = { values = [16, 32, 64], compile_time = false }"));
+  CHECK(has(draft, "grid = [\"N // THREADS_X\", \"N // THREADS_Y\"]"));
+}
+
+TEST_CASE("what is a template argument and the block in host code is one parameter, or the block is a blank") {
+  const Drafted axes = drafted(
+      "template <int BX, int BY> __global__ void k(float* a, int nx, int ny) {\n"
+      "  int ix = blockIdx.x * blockDim.x + threadIdx.x, iy = blockIdx.y * blockDim.y + threadIdx.y;\n"
+      "  if (ix < nx && iy < ny) a[iy * nx + ix] = BX * BY;\n}\n"
+      "void go(float* a, int nx, int ny) {\n  constexpr int bx = 32, by = 8;\n"
+      "  k<bx, by><<<dim3((nx + bx - 1) / bx, (ny + by - 1) / by), dim3(bx, by)>>>(a, nx, ny);\n}\n");
+  CHECK(has(axes, "grid = [\"ceildiv(nx, BX)\", \"ceildiv(ny, BY)\"]"));
+  CHECK(has(axes, "block = [\"BX\", \"BY\"]"));
+  CHECK(axes.draft.parameters == std::vector<std::string>{"BX", "BY"});
+  const Drafted made = drafted(
+      "template <int W, int I> __global__ void k(const float* x, float* y, int hot) {\n"
+      "  for (int i = blockIdx.x * W + threadIdx.x; i < hot; i += gridDim.x * W)\n"
+      "    for (int j = 0; j < I; j++) y[i] = x[i];\n}\n"
+      "void go(const float* x, float* y, int size) {\n  constexpr int T = 64, Q = T / 4;\n  int hot = (size / T) * T;\n"
+      "  k<T, Q><<<size / T, T / Q>>>(x, y, hot);\n}\n");
+  CHECK(has(made, "constraints = [\"I == W // 4\", \"1 <= W // I <= 1024\"]"));
+  CHECK(has(made, "grid = [\"size // W\"]"));
+  CHECK(has(made, "block = [\"W // I\"]"));
+  CHECK(argument(made, "hot").find("value = \"(size // W) * W\"") != std::string::npos);
+  CHECK(argument(made, "x").find("shape = [\"?\"]") != std::string::npos);  // no parameter changes it
+  const std::string kernel =
+      "template <int B> __global__ void k(float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+      "  if (i < n) y[i] = sum<B>(i);\n}\n";
+  const Drafted named =
+      drafted(kernel + "template <int S> void go(float* y, int n) { k<S><<<(n + S - 1) / S, S>>>(y, n); }\n");
+  CHECK(has(named, "block = [\"B\"]"));
+  CHECK(has(named, "grid = [\"ceildiv(n, B)\"]"));
+  CHECK(named.draft.parameters == std::vector<std::string>{"B"});
+  CHECK(has(drafted(kernel + "void go(float* y, int n) { k<256><<<(n + 255) / 256, 256>>>(y, n); }\n"),
+            "block = [\"?\"]  # fill in: line 5 has 256"));
+  const Drafted choice =
+      drafted(kernel +
+              "int main(int argc, char** argv) {\n  int b = 512;\n  if (argc > 1) b = atoi(argv[1]);\n"
+              "  switch (b) {\n    case 512: k<512><<<n / b, b>>>(y, n); break;\n  }\n}\n");
+  CHECK(has(choice, "block = [\"?\"]  # fill in: line 9 has b"));
+  CHECK(choice.draft.parameters == std::vector<std::string>{"B"});
+}
+
+TEST_CASE("a type is that of the launch or of what it passes, an integer where it is an index, else a blank") {
+  const auto type = [](const std::string& kernel, const std::string& host = "") {
+    const std::string text =
+        drafted("struct Half { static const int s = 1; };\ntemplate <class T> __global__ void k" + kernel + "\n" + host)
+            .draft.text;
+    std::string found;
+    RE2::PartialMatch(text, "\nT = (.*)", &found);
+    return found;
+  };
+  const std::string copy = "(const T* x, float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x]; }";
+  CHECK(type(copy).starts_with("\"float\"  # guess"));
+  CHECK(type(copy, "void go(double* d, float* y, int n) { k<<<1, 64>>>(d, y, n); }\n") ==
+        "\"double\"  # guess: a type of the entry, as on line 3");
+  CHECK(type(copy, "void go(Half* d, float* y, int n) { k<Half><<<1, 64>>>(d, y, n); }\n") ==
+        "\"?\"  # fill in: a type of the entry; line 3 has Half");
+  CHECK(type("(const T* x, float* y) { y[threadIdx.x] = y[x[threadIdx.x] * 2]; }").starts_with("\"int\"  # guess"));
+  for (const char* other :
+       {"(float* y) { y[threadIdx.x] = T::s; }", "(float* y, typename T::type* x) { y[threadIdx.x] = 1; }",
+        "(float* y, T* x) { y[threadIdx.x] = x->s; }", "(float* y, T* x) { y[threadIdx.x] = x[threadIdx.x].s; }"})
+    CHECK_MESSAGE(type(other) == "\"?\"  # fill in: a type of the entry", other);
+}
+
+TEST_CASE("an output is written whole, whatever the data: all else keeps what is not written") {
+  const auto role = [](const std::string& body) {
+    const std::string text =
+        argument(drafted("__global__ void k(const float* x, const int* map, float4* q, float* y, int n, int m) {\n"
+                         "  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y;\n  " +
+                         body + "\n}\n"),
+                 "y");
+    return text.find("role = \"out\"") != std::string::npos;
+  };
+  for (const char* body :
+       {"if (i < n) y[i] = x[i];", "if (i >= n || j >= m) return; y[j * n + i] = 1;",
+        "for (; i < n; i += blockDim.x * gridDim.x) y[i] = 1;", "if (i < n * m) y[(i / m) * m + i % m] = 1;",
+        "if (threadIdx.x == 0) y[j] = x[0];", "if (i < n) { float s = 0; if (x[i] > 0) s = 1; y[i] = s; }",
+        "if (i < n) for (int k = 0; k < 3; ++k) y[i * 3 + k] = k;"})
+    CHECK_MESSAGE(role(body), body);
+  for (const char* body : {"if (i < n && x[i] > 0) y[i] = 1;", "if (i >= n || !(map[i] > 0)) return; y[i] = 1;",
+                           "float v = x[i]; if (i < n) if (v > 0) { y[i] = 1; }", "if (i < n && map[i] > 0) *y = 1;",
+                           "for (int k = 0; k < map[j]; ++k) if (i < n) y[i] = 1;", "if (i < n) y[map[i] % n] = 1;",
+                           "if (i + m < n) y[i + m] = 1;", "int k = i + m; if (k < n) y[k] = 1;",
+                           "if (i < n) y[i * m] = 1;", "if (i < n) y[3 * i] = 1;", "if (i > 0 && i < n) y[i] = 1;",
+                           "if (i < n - 1) y[i] = 1;", "if (i < n) if (i % 2) y[i] = 1;", "if (i < n && q) y[i] = 1;"})
+    CHECK_MESSAGE(!role(body), body);
+  CHECK(argument(drafted("__global__ void k(float4* q, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                         "  if (i < n) q[i].x = 1;\n}\n"),
+                 "q")
+            .find("role = \"inout\"") != std::string::npos);
+}
+
+TEST_CASE("a block of more threads than a GPU has is a blank, which says so, and none is proposed") {
+  const std::string body =
+      " __global__ void k(float* x, int n) {\n  __shared__ float s[B];\n  int i = blockIdx.x * B + threadIdx.x;\n"
+      "  s[threadIdx.x] = 1;\n  if (i < n) x[i] = s[threadIdx.x];\n}\nvoid go(float* x, int n) {\n  ";
+  CHECK(has(drafted("template <int B>" + body + "k<2048><<<(n + 2047) / 2048, 2048>>>(x, n);\n}\n"),
+            "block = [\"?\"]  # fill in: line 8 has 2048; 2048 threads, and a GPU has at most 1024 in a block"));
+  CHECK(has(drafted("#ifndef B\n#define B 1024\n#endif\n" + body + "k<<<(n + B - 1) / B, B>>>(x, n);\n}\n"),
+            "B = [512, 1024]  # 1024 by default"));
+  CHECK(has(drafted("__global__ void k(float* x) { x[threadIdx.y * 64 + threadIdx.x] = 1; }\n"
+                    "void go(float* x) { k<<<1, dim3(64, 32)>>>(x); }\n"),
+            "block = [\"?\", \"?\"]  # fill in: line 2 has 64, 32; 2048 threads, and a GPU has at most 1024"));
+}
+
+TEST_CASE("a launch that a later one repeats warms up, and is not a step") {
+  const std::string two = scale_kernel +
+                          "__global__ void add(float* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                          "  if (i < n) y[i] += n;\n}\nvoid run(float* p, float* q, int n) {\n  ";
+  const auto steps = [&](const std::string& code) {
+    const Drafted draft = launched(two + code + "\n  add<<<1, 64>>>(q, n);\n}\n");
+    CHECK(has(draft, "is not a step") == (draft.draft.model.steps.size() == 2));
+    return draft.draft.model.steps.size();
+  };
+  CHECK(steps("scale<<<1, 64>>>(p, q, 2, 1);\n  scale<<<1, 64>>>(p, q, 2, n);") == 2);
+  CHECK(steps("for (int i = 0; i < 10; ++i) scale<<<1, 64>>>(p, q, 2, n);\n  scale<<<1, 64>>>(p, q, 2, n);") == 2);
+  CHECK(steps("scale<<<1, 64>>>(p, q, 2, n);\n  scale<<<1, 64>>>(p, q, 3, n);") == 3);
+  CHECK(steps("scale<<<1, 64>>>(p, q, 2, n);\n  scale<<<1, 64>>>(q, p, 2, n);") == 3);
+  const Drafted loops = launched(two +
+                                 "for (int i = 0; i < warmups; ++i) { scale<<<1, 64>>>(p, q, 2, n); add<<<1, "
+                                 "64>>>(q, n); }\n  for (int i = 0; i < iterations; ++i) {\n    scale<<<1, 64>>>"
+                                 "(p, q, 2, n);\n    add<<<1, 64>>>(q, n);\n  }\n}\n");
+  CHECK(loops.draft.model.steps.size() == 2);
+}
+
+TEST_CASE("a pointer to a struct of arrays is one of them, in bytes, and addresses in it are named") {
+  const Drafted draft = drafted(
+      "struct Arrays { float x[64], y[64]; };\nstruct Views { float* x; int n; };\n"
+      "__global__ void k(const Arrays* in, Arrays* out, Views* views, int n) {\n"
+      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out->x[i] = in->y[i] + views->x[i];\n}\n");
+  CHECK(argument(draft, "in_").find("shape = [\"1\", \"?\"]  # fill in: its elements, and the bytes of a Arrays") !=
+        std::string::npos);
+  CHECK(argument(draft, "out").find("role = \"inout\"") != std::string::npos);
+  CHECK(argument(draft, "views").find("whose addresses no buffer has: pass it by value") != std::string::npos);
 }
