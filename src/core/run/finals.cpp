@@ -228,22 +228,24 @@ double FinalsPhase::winners_search_ms() const {
   return standings.empty() ? 0 : time_of(standings.searched(standings.best())) * luck(standings);
 }
 
-/// Those that met, and those that the search found faster than the winner on the scale of its time, certainly and by
-/// more than a tie: others kept them out, which were only lucky. Empty: there are none.
+/// Those that met, and those that rank before the winner or that the search found faster on the scale of its time,
+/// certainly and by more than a tie: others kept them out, which were only lucky. Empty: there are none.
 std::vector<const store::Record*> FinalsPhase::with_left_out(const store::Standings& standings) const {
-  const store::Record& winner = standings.best();
-  if (!met_.contains(winner.key) || ended_ == max_finals) return {};
+  const std::vector<const store::Record*>& order = standings.order();
+  const auto is_met = [&](const store::Record* record) { return met_.contains(record->key); };
+  const auto winner = std::find_if(order.begin(), order.end(), is_met);
+  if (winner == order.end() || ended_ == max_finals) return {};
   const double luck_of_winner = luck(standings);
   std::vector<const store::Record*> finalists, left_out;
-  for (const store::Record* const record : standings.order()) {
-    const std::vector<std::string>& tainted = record->tainted;
-    if (met_.contains(record->key)) {
-      finalists.push_back(record);
-    } else if (std::none_of(tainted.begin(), tainted.end(), measure::changed_process)) {
-      const auto ratio = standings.ratio(*record);
-      const double most_ms =
-          ratio ? time_of(winner) * ratio->high / luck_of_winner * (1 + measure::finals_tie) : HUGE_VAL;
-      if (run_.criterion.at(*record, most_ms) < run_.criterion.of(winner)) left_out.push_back(record);
+  for (auto place = order.begin(); place != order.end(); ++place) {
+    const store::Record& record = **place;
+    if (is_met(&record)) {
+      finalists.push_back(&record);
+    } else if (std::none_of(record.tainted.begin(), record.tainted.end(), measure::changed_process)) {
+      const auto ratio = standings.ratio(record);
+      const double most_ms = ratio ? time_of(standings.best()) * ratio->high / luck_of_winner : HUGE_VAL;
+      const double most = run_.criterion.at(record, most_ms * (1 + measure::finals_tie));
+      if (place < winner || most < run_.criterion.of(standings.best())) left_out.push_back(&record);
     }
   }
   if (left_out.empty()) return {};
@@ -325,8 +327,12 @@ bool FinalsPhase::take_stored(const std::vector<std::string>& keys, store::Taint
                               std::int64_t since_unix_ms) {
   std::vector<store::Record> stored = run_.stored.finals_of_keys(keys, tainted, since_unix_ms);
   if (stored.empty()) return false;
-  for (store::Record& record : stored) results_.add_further(std::move(record));
-  passed_ = {keys.begin(), keys.end()};
+  passed_.clear();
+  for (store::Record& record : stored) {
+    if (!run_.space.index_of(record.config)) continue;  // finalists of a larger space may be among them
+    if (record.outcome == Outcome::ok) passed_.insert(record.key);
+    results_.add_further(std::move(record));
+  }
   ended();
   return true;
 }

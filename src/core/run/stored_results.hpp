@@ -97,6 +97,7 @@ class StoredResults {
   void add(Row row);
   std::optional<store::Record> whole(const Known& known) const;
   bool measure_again(const Known& known);
+  bool have_parted(const std::vector<const store::Record*>& finals, const std::vector<std::string>& keys) const;
   std::vector<const store::Record*> read_rivals(double reach);
 
   const RunContext& run_;

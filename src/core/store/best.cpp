@@ -78,7 +78,7 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
   for (const Record* record : candidates) {
     const Record& first = *candidates.front();
     const bool same_hour = std::abs(record->unix_time_ms - first.unix_time_ms) <= same_hour_ms;
-    const double drift = same_hour ? finals_drift : finals_drift_of_days;
+    const double drift = same_hour && record->attempt == first.attempt ? finals_drift : finals_drift_of_days;
     if (criterion.interval(*record).first > criterion.interval(first, drift).second) continue;
     // A time that was disturbed says little against a configuration: it has the place of its value.
     const bool placed = !record->tainted.empty() && first.tainted.empty();
@@ -98,7 +98,7 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted) {
   struct Held {
-    std::set<std::string_view> keys, right;  ///< right: without configurations that were found wrong
+    std::set<std::string_view> keys;
     std::int64_t unix_time_ms = 0;
     bool clean = true;
   };
@@ -107,14 +107,14 @@ std::vector<std::string> finals_of(const std::vector<const Record*>& records, co
     if (record->finals.empty()) continue;
     Held& one = held[record->finals];
     one.keys.insert(record->key);
-    if (record->outcome != Outcome::wrong_result) one.right.insert(record->key);
     one.clean = one.clean && record->tainted.empty();
     one.unix_time_ms = std::max(one.unix_time_ms, record->unix_time_ms);
   }
   const std::set<std::string_view> wanted(keys.begin(), keys.end());
   std::vector<std::tuple<bool, std::int64_t, std::string>> found;
   for (const auto& [id, one] : held)
-    if ((one.clean || tainted == Tainted::too) && (one.keys == wanted || one.right == wanted))
+    if ((one.clean || tainted == Tainted::too) &&
+        std::includes(one.keys.begin(), one.keys.end(), wanted.begin(), wanted.end()))
       found.emplace_back(!one.clean, -one.unix_time_ms, id);
   std::sort(found.begin(), found.end());
   std::vector<std::string> ids;

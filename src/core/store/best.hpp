@@ -192,14 +192,19 @@ class Searched {
         add_newest<Access>(item, by_key_[facts.key]);
     }
   }
-  /// Of the item's key the one that is nearest in time to `other`; null: there is none.
-  Item nearest(Item item, Item other) const {
-    const auto found = by_key_.find(Access::facts(item).key);
-    if (found == by_key_.end()) return nullptr;
-    const std::int64_t when = Access::facts(other).unix_time_ms;
-    return *std::min_element(found->second.begin(), found->second.end(), [&](const Item a, const Item b) {
-      return std::abs(Access::facts(a).unix_time_ms - when) < std::abs(Access::facts(b).unix_time_ms - when);
-    });
+  /// Measurements of the keys of both items, the two that are nearest to each other in time: the device may have had
+  /// another speed at other times. nullopt: there is none of one of them.
+  std::optional<std::pair<Item, Item>> nearest(Item item, Item other) const {
+    const auto of_item = by_key_.find(Access::facts(item).key), of_other = by_key_.find(Access::facts(other).key);
+    if (of_other == by_key_.end()) return std::nullopt;
+    std::optional<std::pair<Item, Item>> found;
+    std::int64_t least = 0;
+    for (const Item a : of_item == by_key_.end() ? std::vector<Item>{item} : of_item->second)
+      for (const Item b : of_other->second) {
+        const std::int64_t apart = std::abs(Access::facts(a).unix_time_ms - Access::facts(b).unix_time_ms);
+        if (!found || apart < least) found.emplace(a, b), least = apart;
+      }
+    return found;
   }
 
  private:
@@ -225,7 +230,7 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::ve
   if (held.empty()) return results;
   const Searched<Access, Item> searched(items, keys);
   const auto score = [&](Item item) { return rules.score(item, rules.time_as_taken(item)); };
-  std::unordered_set<std::string_view> lost;  // finalists that did not win
+  std::vector<Item> lost;  // finalists that did not win
   for (const auto& [when, id] : held) {
     std::vector<std::size_t> places;
     std::vector<Item> met;
@@ -238,18 +243,19 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::ve
       const Settled<Item>& settled = results.emplace_back(rules.settled(met));
       for (std::size_t i = 0; i < places.size(); ++i) {
         order[places[i]] = settled[i].first;
-        if (i > 0) lost.insert(Access::facts(settled[i].first).key);
+        if (i > 0) lost.push_back(settled[i].first);
       }
     }
     const auto winner = order.begin() + static_cast<std::ptrdiff_t>(places.front());
     const RankFacts won = Access::facts(*winner);
     const auto is_faster = [&](Item item) {
-      if (lost.contains(Access::facts(item).key)) return false;
-      const Item searched_item = searched.nearest(item, item), own = searched_item ? searched_item : item;
+      // Under another key, too: of the same configuration with another seed, say.
+      const auto is_same = [&](const Item other) { return Access::same_config(item, other); };
+      if (is_same(*winner) || std::any_of(lost.begin(), lost.end(), is_same)) return false;
       std::size_t slower = 0;
       for (const Item finalist : met)
-        if (const Item other = searched.nearest(finalist, own)) {
-          if (!(score(own) < score(other))) return false;
+        if (const auto both = searched.nearest(item, finalist)) {
+          if (!(score(both->first) < score(both->second))) return false;
           ++slower;
         }
       return slower > 0;
@@ -502,17 +508,17 @@ struct RecordPointers : std::vector<const Record*> {
 
 /// The records that may be the best, up to `most` of `ranked`: those whose interval begins before the end of the first
 /// one's, with an addition to its time, since a device changes its speed: 5 %, and half of the time if the two were
-/// measured more than an hour apart. By their values, tainted ones among clean ones. Finals run in one process, so
-/// those that changed theirs are not among them, unless all did. Fewer than two need no finals.
+/// measured by different runs or more than an hour apart. At least two, if the second one is within half of the time.
+/// By their values, tainted ones among clean ones. Finals run in one process, so those that changed theirs are not
+/// among them, unless all did. Fewer than two need no finals.
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion = {});
 
 /// Whether tainted finals count as an answer.
 enum class Tainted { never, too };
 
-/// The ids of finals whose records, including failures, are exactly of these configurations (by measurement key), or
-/// also of configurations that were found wrong there: untainted ones, newest first, then the tainted ones if they
-/// count.
+/// The ids of finals in which all of these configurations (by measurement key) met, perhaps with others, including those
+/// that failed: untainted ones, newest first, then the tainted ones if they count.
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted);
 

@@ -508,6 +508,56 @@ TEST_CASE("Configurations that are equally good are no reason for further finals
   }
 }
 
+TEST_CASE("Results of runs in which the device had another speed meet in new finals") {
+  // A run of some configurations, faster or slower than usual, and one of all: with its stored results.
+  for (const double slowness : {0.8, 1.25}) {
+    CAPTURE(slowness);
+    Finale t;
+    double speed = slowness;
+    t.device.emplace(t.bench, t.clock, t.noise, t.seed, [&](const BenchJob& job) {
+      const int a = a_of(job);
+      return speed * (a == 3 ? (slowness > 1 ? 0.88 : 1.1) : a < 4 ? 1.2 : a == 5 ? 1.15 : a == 6 ? 1.0 : 1.3);
+    });
+    t.parameters = "A = { min = 1, max = 3 }\n";
+    t.run();
+    t.clock.advance_s(10);
+    speed = 1;
+    t.options.attempt = "second";
+    t.parameters = "A = { min = 1, max = 10 }\n";
+    const std::int64_t fastest = slowness > 1 ? 3 : 6;
+    CHECK(best_a(t.run()) == fastest);
+    const std::vector<Record> records = read_records(t.options.store, "sm_90", "k").records;
+    CHECK(Tuning::value(best_of(records)->record->config, "A") == fastest);
+    t.clock.advance_s(10);
+    t.options.attempt = "third";
+    CHECK(best_a(t.run()) == fastest);
+    CHECK(t.journal.empty());
+  }
+}
+
+TEST_CASE("Finalists that have met different ones since, at another speed of the device, meet again") {
+  Finale t;
+  double speed = 1;
+  t.device.emplace(t.bench, t.clock, t.noise, t.seed, [&](const BenchJob& job) {
+    return speed * (a_of(job) == 4 ? 1.0 : a_of(job) == 2 ? 1.08 : a_of(job) == 1 ? 1.4 : 1.5 + 0.01 * a_of(job));
+  });
+  const std::string all = "A = { min = 1, max = 12 }\n";
+  const auto run = [&](const std::string& attempt, const std::string& parameters, double slowness, bool fresh = false) {
+    t.clock.advance_s(10);
+    speed = slowness;
+    t.options.attempt = attempt;
+    t.options.fresh = fresh;
+    t.parameters = parameters;
+    return best_a(t.run());
+  };
+  CHECK(run("all", all, 1) == 4);
+  CHECK(run("fresh", "A = [1, 4, 5]\n", 1.15, true) == 4);
+  CHECK(run("few", "A = [1, 2, 3]\n", 1.15) == 2);
+  CHECK(run("all again", all, 1) == 4);
+  CHECK(run("from the store", all, 1) == 4);
+  CHECK(t.journal.empty());
+}
+
 TEST_CASE("A tenth of the seconds is left for the finals") {
   Tuning t;
   t.finals = 8;
