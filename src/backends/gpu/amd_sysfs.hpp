@@ -1,5 +1,5 @@
-// An AMD GPU by the amdgpu driver's files: temperature, power, energy, memory errors, processes, how it is divided, and its
-// clock.
+// An AMD GPU by the amdgpu driver's files: temperature, power, energy, memory errors, processes, how it is divided, and
+// its clock.
 #pragma once
 
 #include <filesystem>

@@ -195,7 +195,7 @@ std::vector<const store::Record*> FinalsPhase::finalists_now() {
     std::vector<store::Record>& further = results_.result().further;
     further.reserve(further.size() + rivals.size());  // add_further leaves the others where they are
     for (const store::Record& record : further) contenders.push_back(&record);
-    finalists = with_left_out(store::Standings(contenders, run_.criterion));
+    finalists = with_kept_out(store::Standings(contenders, run_.criterion));
   }
   for (const store::Record* record : finalists)
     if (std::find(rivals.begin(), rivals.end(), record) != rivals.end()) results_.add_further(*record);
@@ -230,13 +230,13 @@ double FinalsPhase::winners_search_ms() const {
 
 /// Those that met, and those that rank before the winner or that the search found faster on the scale of its time,
 /// certainly and by more than a tie: others kept them out, which were only lucky. Empty: there are none.
-std::vector<const store::Record*> FinalsPhase::with_left_out(const store::Standings& standings) const {
+std::vector<const store::Record*> FinalsPhase::with_kept_out(const store::Standings& standings) const {
   const std::vector<const store::Record*>& order = standings.order();
   const auto is_met = [&](const store::Record* record) { return met_.contains(record->key); };
   const auto winner = std::find_if(order.begin(), order.end(), is_met);
   if (winner == order.end() || ended_ == max_finals) return {};
   const double luck_of_winner = luck(standings);
-  std::vector<const store::Record*> finalists, left_out;
+  std::vector<const store::Record*> finalists, kept_out;
   for (auto place = order.begin(); place != order.end(); ++place) {
     const store::Record& record = **place;
     if (is_met(&record)) {
@@ -245,17 +245,17 @@ std::vector<const store::Record*> FinalsPhase::with_left_out(const store::Standi
       const auto ratio = standings.ratio(record);
       const double most_ms = ratio ? time_of(standings.best()) * ratio->high / luck_of_winner : HUGE_VAL;
       const double most = run_.criterion.at(record, most_ms * (1 + measure::finals_tie));
-      if (place < winner || most < run_.criterion.of(standings.best())) left_out.push_back(&record);
+      if (place < winner || most < run_.criterion.of(standings.best())) kept_out.push_back(&record);
     }
   }
-  if (left_out.empty()) return {};
-  left_out.resize(std::min(left_out.size(), run_.max_finalists()));
-  finalists.insert(finalists.end(), left_out.begin(), left_out.end());
+  if (kept_out.empty()) return {};
+  kept_out.resize(std::min(kept_out.size(), run_.max_finalists()));
+  finalists.insert(finalists.end(), kept_out.begin(), kept_out.end());
   return finalists;
 }
 
 /// What lost its race against a configuration that was only lucky races the winner, as the search saw it, or what may
-/// have been left out.
+/// have been skipped.
 void FinalsPhase::race_again() {
   const store::Standings standings(results_.result().all(), run_.criterion);
   if (standings.empty() || !met_.contains(standings.best().key) || !results_.has_best()) return;

@@ -191,7 +191,7 @@ class FinalsPhase {
   double time_of(const store::Record& record) const;
   double luck(const store::Standings& standings) const;
   double winners_search_ms() const;
-  std::vector<const store::Record*> with_left_out(const store::Standings& standings) const;
+  std::vector<const store::Record*> with_kept_out(const store::Standings& standings) const;
   void race_again();
   void ended();
   void prepare(const std::vector<const store::Record*>& finalists, std::vector<std::string> keys);

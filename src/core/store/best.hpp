@@ -517,8 +517,8 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
 /// Whether tainted finals count as an answer.
 enum class Tainted { never, too };
 
-/// The ids of finals in which all of these configurations (by measurement key) met, perhaps with others, including those
-/// that failed: untainted ones, newest first, then the tainted ones if they count.
+/// The ids of finals in which all of these configurations (by measurement key) met, perhaps with others, including
+/// those that failed: untainted ones, newest first, then the tainted ones if they count.
 std::vector<std::string> finals_of(const std::vector<const Record*>& records, const std::vector<std::string>& keys,
                                    Tainted tainted);
 
