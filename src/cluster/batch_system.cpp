@@ -120,7 +120,8 @@ constexpr auto job_keys = spec::section<BatchSystem::Job>(
 constexpr auto rank_keys = spec::section<BatchSystem::Rank>(
     "[rank]", spec::required("rank", &BatchSystem::Rank::rank, "[rank] has no 'rank'"),
     spec::required("size", &BatchSystem::Rank::size, "[rank] has no 'size'"), key("also", &BatchSystem::Rank::also),
-    key("local_sizes", &BatchSystem::Rank::local_sizes), key("study", &BatchSystem::Rank::study));
+    key("local_sizes", &BatchSystem::Rank::local_sizes), key("nodes", &BatchSystem::Rank::nodes),
+    key("study", &BatchSystem::Rank::study));
 constexpr auto time_left_keys = spec::section<BatchSystem::TimeLeft>(
     "[time_left]", key("variable", &BatchSystem::TimeLeft::variable),
     key("command", &BatchSystem::TimeLeft::command, Template()), key("left", &BatchSystem::TimeLeft::left, Pattern{1}),
@@ -186,10 +187,10 @@ BatchSystem read_file_of(const std::string& scheduler) {
 const std::vector<BatchSystem>& batch_systems() {
   static const std::vector<BatchSystem> systems = [] {
     std::vector<BatchSystem> list;
-    if (const auto named = environment_variable("XTUNE_SCHEDULER"); named && is_file(*named))
-      list.push_back(read_file_of(*named));
     for (const auto& [file, text] : built_in_systems)
       list.push_back(read_batch_system(std::string(text), std::string(file)));
+    if (const auto named = environment_variable("XTUNE_SCHEDULER"); named && is_file(*named))
+      list.push_back(read_file_of(*named));
     return list;
   }();
   return systems;
@@ -222,7 +223,8 @@ const BatchSystem& choose_batch_system(const std::string& scheduler) {
 }
 
 std::optional<CurrentJob> current_job(const ReadVariable& get) {
-  // The innermost one: an instance of Flux may run within a job of any other.
+  // A site's own file, whose variables are mostly those of the file that it is a copy of; else the innermost one: an
+  // instance of Flux may run within a job of any other.
   const std::vector<BatchSystem>& systems = batch_systems();
   for (auto each = systems.rbegin(); each != systems.rend(); ++each) {
     const auto id = get(each->job.id.c_str());
@@ -241,24 +243,28 @@ bool BatchSystem::has(std::string_view value) const {
 
 // Templates.
 
-std::optional<std::string> fill(std::string_view text, const Values& values) {
+namespace {
+
+using ReadValue = std::function<std::optional<std::string>(const std::string& name)>;
+
+std::optional<std::string> fill_by(std::string_view text, const RE2& pattern, const ReadValue& value_of) {
   std::string filled;
   while (!text.empty()) {
     const std::size_t optional = text.find("{?"), doubled = text.find("{{");
     std::size_t end = std::min({optional, doubled, text.size()});
     std::string_view part = text.substr(0, end);
-    std::string before, name;
+    std::string name;
     for (re2::StringPiece rest(part); !part.empty();) {
       const char* const begin = rest.data();
-      if (!RE2::FindAndConsume(&rest, placeholder(), &name, static_cast<std::string*>(nullptr))) {
+      if (!RE2::FindAndConsume(&rest, pattern, &name)) {
         filled.append(begin, part.data() + part.size());
         break;
       }
       const std::string_view consumed(begin, static_cast<std::size_t>(rest.data() - begin));
-      const auto value = values.find(name);
-      if (value == values.end()) return std::nullopt;
+      const std::optional<std::string> value = value_of(name);
+      if (!value) return std::nullopt;
       filled += consumed.substr(0, consumed.rfind('{'));
-      filled += value->second;
+      filled += *value;
     }
     if (end == text.size()) break;
     const std::string_view close = end == optional ? "?}" : "}}";
@@ -266,10 +272,24 @@ std::optional<std::string> fill(std::string_view text, const Values& values) {
     if (end == doubled)
       filled += text.substr(end, closed + 2 - end);
     else
-      filled += fill(text.substr(end + 2, closed - end - 2), values).value_or("");
+      filled += fill_by(text.substr(end + 2, closed - end - 2), pattern, value_of).value_or("");
     text.remove_prefix(closed + 2);
   }
   return filled;
+}
+
+}  // namespace
+
+std::optional<std::string> fill(std::string_view text, const Values& values) {
+  return fill_by(text, placeholder(), [&values](const std::string& name) {
+    const auto value = values.find(name);
+    return value == values.end() ? std::nullopt : std::optional(value->second);
+  });
+}
+
+std::optional<std::string> fill_variables(std::string_view text, const ReadVariable& get) {
+  static const RE2 variable(R"(\{([A-Za-z_][A-Za-z0-9_]*)\})");
+  return fill_by(text, variable, [&get](const std::string& name) { return get(name.c_str()); });
 }
 
 Words fill_words(const Words& templates, const Values& values) {

@@ -66,6 +66,7 @@ struct BatchSystem {
   struct Rank {
     std::string rank, size, also;
     std::string local_sizes;  ///< "4(x2),3"
+    std::string nodes;        ///< their number, where local_sizes is not set
     std::string study;        ///< a template with names of variables
   } rank;
   struct TimeLeft {
@@ -102,6 +103,8 @@ std::optional<CurrentJob> current_job(const ReadVariable& get = environment_vari
 /// The template with its values; text between "{?" and "?}" is omitted if one in it has no value. nullopt: one outside
 /// has none.
 std::optional<std::string> fill(std::string_view text, const Values& values);
+/// The same for a template with {VARIABLES}.
+std::optional<std::string> fill_variables(std::string_view text, const ReadVariable& get);
 /// The words of templates; those without a value are omitted with the whole template. "{jobs...}" stands for several.
 Words fill_words(const Words& templates, const Values& values);
 

@@ -82,21 +82,13 @@ int largest_of(std::string_view counts) {
   return largest;
 }
 
-/// The study that a batch system's variables name; empty: one of them is not set.
-std::string study_of(const ReadVariable& get, const BatchSystem& system) {
-  std::string study, name;
-  for (std::size_t at = 0; at < system.rank.study.size();) {
-    const std::size_t open = std::min(system.rank.study.find('{', at), system.rank.study.size());
-    study += system.rank.study.substr(at, open - at);
-    const std::size_t close = std::min(system.rank.study.find('}', open), system.rank.study.size());
-    if (open < close) {
-      const auto value = get(system.rank.study.substr(open + 1, close - open - 1).c_str());
-      if (!value) return "";
-      study += *value;
-    }
-    at = close + 1;
-  }
-  return study;
+/// Processes on one node, by a batch system's variables.
+int local_size_of(const ReadVariable& get, const BatchSystem::Rank& variables, int size) {
+  const auto value = [&get](const std::string& name) { return name.empty() ? std::nullopt : get(name.c_str()); };
+  if (const auto counts = value(variables.local_sizes)) return largest_of(*counts);
+  if (!value(variables.nodes)) return 1;
+  const int nodes = number_of(get, variables.nodes, 1);
+  return (size + nodes - 1) / nodes;
 }
 
 }  // namespace
@@ -124,15 +116,15 @@ std::optional<Rank> find_rank(const ReadVariable& get) {
                               launcher.rank, rank.rank, launcher.size, launcher.size.empty() ? "" : "=", rank.size,
                               launcher.size.empty() ? "it" : "both"));
     if (rank.size == 1) return std::nullopt;
-    if (own && !own->local_sizes.empty()) {
-      if (const auto counts = get(own->local_sizes.c_str())) rank.local_size = largest_of(*counts);
+    if (own) {
+      rank.local_size = local_size_of(get, *own, rank.size);
     } else if (!launcher.local_size.empty() && get(launcher.local_size.c_str())) {
       rank.local_size = number_of(get, launcher.local_size, 1);
     }
     // A requeued job is another study: claims of its first attempt must not block the second.
     const auto allocation = current_job(get);
     const std::string attempt = allocation && !allocation->restart.empty() ? "-r" + allocation->restart : "";
-    const std::string of_system = launcher.system ? study_of(get, *launcher.system) : "";
+    const std::string of_system = own ? fill_variables(own->study, get).value_or("") : "";
     if (named)
       rank.study = *named;
     else if (!of_system.empty())

@@ -1,5 +1,5 @@
 // Files of batch systems: their mistakes, their templates, and the answers of each system that comes with xtune, as its
-// manual shows them.
+// commands print them, or as its manual shows them (LSF).
 #include "cluster/batch_system.hpp"
 
 #include <doctest/doctest.h>
@@ -114,6 +114,11 @@ TEST_CASE("Templates") {
   CHECK(fill("select={nodes}{?:ngpus={gpus_per_node}?}:x", values) == "select=2:x");
   CHECK(fill("a{?:n={nodes}?}b", values) == "a:n=2b");
   CHECK(fill("{{id}} {nodes} ${A:+{?x{job}?}} { }", values) == "{{id}} 2 ${A:+x7} { }");
+  const auto variable = [](const char* name) {
+    return name == std::string("JOB") ? std::optional<std::string>("7") : std::nullopt;
+  };
+  CHECK(fill_variables("a-{?{OUTER}.?}{JOB}", variable) == "a-7");
+  CHECK(fill_variables("a-{OUTER}.{JOB}", variable) == std::nullopt);
   CHECK(fill_words({"-l nodes={nodes}", "-g {gpus_per_rank}", "-w 'ended({job})'"}, values) ==
         Words{"-l", "nodes=2", "-w", "ended(7)"});
   CHECK(fill_words({"stat", "{jobs...}", "-j{jobs}"}, {{"jobs", "1,2"}}) == Words{"stat", "1", "2", "-j1,2"});
@@ -173,8 +178,10 @@ TEST_CASE("Commands that ask for states have their words") {
   };
   CHECK(ask("slurm") == Words{"squeue", "-h", "-t", "all", "-j", "1,2", "-o", "%i|%T"});
   CHECK(asked.back() == Words{"sacct", "-n", "-X", "-P", "-j", "1,2", "-o", "JobID,State"});
-  CHECK(ask("flux") == Words{"flux", "jobs", "-n", "-o", "{id.f58} {status:h}", "1", "2"});
-  CHECK(ask("pbs") == Words{"qstat", "-x", "1", "2"});
+  CHECK(ask("flux") == Words{"env", "-u", "FLUX_F58_FORCE_ASCII", "LC_ALL=C.UTF-8", "flux", "--parent", "jobs", "-n",
+                             "-o", "{id.f58} {status:h} {id.f58plain} {status:h}", "1", "2"});
+  CHECK(ask("pbs") == Words{"qstat", "1", "2"});
+  CHECK(asked.back() == Words{"qstat", "-x", "1", "2"});
   CHECK(ask("lsf") == Words{"bjobs", "-a", "-noheader", "-o", "jobid stat", "1", "2"});
   CHECK(ask("sge") == Words{"qstat"});
   CHECK(asked.size() == 3);
@@ -187,8 +194,8 @@ TEST_CASE("States in the answers of status commands") {
   CHECK(completed.text == "COMPLETED");
   CHECK(completed.phase == std::string("ended"));
   CHECK(state("slurm", "17", {"17|PENDING\n"}).phase == std::string("queued"));
-  CHECK(state("flux", "\u0192Ab1", {" \u0192Ab1 SCHED\n"}).phase == std::string("queued"));
-  CHECK(state("flux", "\u0192Ab1", {"\u0192Ab1 CANCELED\n"}).phase == std::string("ended"));
+  CHECK(state("flux", "\u0192Ab1", {"\u0192Ab1 SCHED fAb1 SCHED\n"}).phase == std::string("queued"));
+  CHECK(state("flux", "fAb2", {"\u0192Ab1 RUN fAb1 RUN\n\u0192Ab2 CANCELED fAb2 CANCELED\n"}).text == "CANCELED");
   // qstat(1B), "Job Status in Default Format".
   const std::string pbs =
       "Job id            Name             User              Time Use S Queue\n"
@@ -196,8 +203,11 @@ TEST_CASE("States in the answers of status commands") {
       "1234.server       xtune-measure-s  user1             00:00:00 R workq\n"
       "1235.server       xtune-merge-su*  user1                    0 H workq\n";
   CHECK(state("pbs", "1234", {pbs}).phase == std::string("running"));
+  CHECK(state("pbs", "9", {pbs, ""}).text == "unknown");  // without a history
+  CHECK(state("pbs", "9", {"", "9.n1              STDIN            root              00:00:00 F workq           \n"})
+            .text == "F");
   CHECK(state("pbs", "1235", {pbs}).phase == std::string("queued"));
-  CHECK(state("pbs", "1234", {"1234.server  a  user1  00:00:00 F workq\n"}).phase == std::string("ended"));
+  CHECK(state("pbs", "1234", {"", "1234.server  a  user1  00:00:00 F workq\n"}).phase == std::string("ended"));
   CHECK(state("lsf", "3856", {"3856 PEND\n"}).phase == std::string("queued"));
   CHECK(state("lsf", "3856", {"3856 SSUSP\n"}).phase == std::string("running"));
   CHECK(state("lsf", "3856", {"3856 EXIT\n"}).text == "EXIT");
@@ -240,16 +250,17 @@ TEST_CASE("Time left in the answers of each system") {
 }
 
 TEST_CASE("Processes of Flux are Flux's, although it sets PMI's variables too") {
-  const std::map<std::string, std::string> variables{{"FLUX_TASK_RANK", "1"}, {"FLUX_JOB_SIZE", "2"},
-                                                     {"FLUX_JOB_ID", "f1"},   {"PMI_RANK", "1"},
-                                                     {"PMI_SIZE", "2"},       {"FLUX_ENCLOSING_ID", "f0"}};
+  const std::map<std::string, std::string> variables{
+      {"FLUX_TASK_RANK", "1"}, {"FLUX_JOB_SIZE", "2"},      {"FLUX_JOB_ID", "f1"},   {"PMI_RANK", "1"},
+      {"PMI_SIZE", "2"},       {"FLUX_ENCLOSING_ID", "f0"}, {"FLUX_JOB_NNODES", "1"}};
   const auto rank = find_rank([&](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
   });
   REQUIRE(rank);
   CHECK(rank->launcher == "Flux");
-  CHECK(rank->study == "Flux-f1");
+  CHECK(rank->study == "Flux-f0.f1");
+  CHECK(rank->local_size == 2);
 }
 
 TEST_CASE("Each system's scripts are good shell and say what is asked for") {
@@ -260,10 +271,11 @@ TEST_CASE("Each system's scripts are good shell and say what is asked for") {
       {"slurm", {"#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n", "#SBATCH --partition=gpuq\n"}},
       {"flux",
        {"# flux: --nodes=2\n# flux: --nslots=4\n# flux: --cores-per-slot=4\n# flux: --gpus-per-slot=1\n",
-        "flux run --nodes=2 --ntasks=4 --cores-per-task=4 --gpus-per-task=1 "}},
+        "flux run -o exit-timeout=none -o cpu-affinity=per-task -o gpu-affinity=per-task --nodes=2 --ntasks=4 "
+        "--cores-per-task=4 --gpus-per-task=1 "}},
       {"pbs",
        {"#PBS -l select=2:ncpus=8:mpiprocs=2:ngpus=2\n#PBS -l place=scatter\n#PBS -q gpuq\n",
-        "pbs_tmrsh \"$host\" bash \"$folder/measure.sh\" rank"}},
+        "pbs_tmrsh \"$host\" bash -lc 'exec \"$0\" \"$@\"' bash \"$folder/measure.sh\" rank"}},
       {"lsf",
        {"#BSUB -n 4\n#BSUB -R 'span[ptile=2]'\n#BSUB -R 'affinity[core(4)]'\n#BSUB -gpu num=2\n",
         "blaunch -no-shell \"$host\" bash"}},
