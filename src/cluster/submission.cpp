@@ -287,6 +287,11 @@ class Scripts {
     if (on_hosts) text += rank_lines();
     text += "pids=()\n" + (on_hosts ? start_on_hosts() : start_by_command());
     text += "continue_search() {\n  " + continuation("measure") + "\n}\n";
+    // If a process is killed, a start command's code is that one's, although the others stopped in time.
+    text +=
+        fmt::format("stopped_in_time() {{\n  {} status \"$XTUNE_STUDY\" --store {} --format json | grep -q {}\n}}\n",
+                    word_of(submission_.program.string()), word_of(submission_.store.string()),
+                    word_of("\"state\": \"interrupted\""));
     // The continuation waits for the end of this job; submitting it first leaves the most time for it.
     text += fmt::format("trap 'kill -TERM \"${{pids[@]}}\" 2>/dev/null; continue_search; wait; exit 143' {}\n",
                         fmt::join(system_.start.warnings, " "));
@@ -296,6 +301,7 @@ class Scripts {
         "  wait \"$pid\"\n"
         "  code=$?\n"
         "  [ \"$code\" = 130 ] && again=yes\n"
+        "  [ \"$code\" -gt 130 ] && stopped_in_time && again=yes\n"
         "  [ \"$code\" -gt \"$worst\" ] && worst=$code\n"
         "done\n";
     text += "[ \"$again\" = yes ] && continue_search && exit\nexit \"$worst\"\n";
