@@ -382,6 +382,15 @@ struct ContinueOptions {
   std::size_t attempt = 0;
 };
 
+/// The job, unless it has ended: some systems delete a job that waits for one that they no longer know.
+/// own: a job that runs, which shows that the system answers.
+std::string job_to_wait_for(const cluster::BatchSystem& system, const std::string& job, const std::string& own) {
+  const auto states = cluster::job_states(system, {job, own});
+  const auto state = states.find(job);
+  if (state == states.end()) return states.contains(own) ? "" : job;
+  return std::string_view(state->second.phase) == "ended" ? "" : job;
+}
+
 /// From inside a job of a submission: submits the next one of its step. A merge whose measuring job has been continued
 /// waits for the continuation instead. Succeeds if another job follows.
 int continue_search(const ContinueOptions& options) {
@@ -407,8 +416,11 @@ int continue_search(const ContinueOptions& options) {
   const cluster::BatchSystem& system = cluster::choose_batch_system(submitted->scheduler);
   const fs::path script = cluster::write_attempt(*submitted, options.step, attempt);
   const Words& arguments = jobs.front().arguments;
+  // The merge may have been queued for longer than the continuation ran.
+  const std::string& last = measuring.back().job;
+  const std::string after = merges ? job_to_wait_for(system, last, jobs.back().job) : last;
   const std::string job =
-      cluster::submit_step(system, cluster::submit_command(system, arguments, script, measuring.back().job), script);
+      cluster::submit_step(system, cluster::submit_command(system, arguments, script, after), script);
   cluster::add_step(submitted->folder, {fmt::format("{}.r{}", options.step, attempt), job, arguments});
   tell("xtune: job {} continues the search\n", job);
   return done;
@@ -454,7 +466,8 @@ Subject subject_of(cluster::Submitted submission, const Words& studies) {
 /// Whether it is the study of a step or attempt of a job whose number is given.
 bool is_of_job(const std::string& study, const std::string& job) {
   return std::any_of(cluster::batch_systems().begin(), cluster::batch_systems().end(), [&](const auto& system) {
-    return !job.empty() && study.starts_with(system.rank.study.substr(0, system.rank.study.find('{')) + job + ".");
+    const std::string of_job = system.rank.study.substr(0, system.rank.study.find('{')) + job;
+    return !job.empty() && (study == of_job || study.starts_with(of_job + "."));
   });
 }
 
