@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` copies besides the program and the library: kernels, specs, the modulefile, documentation,
-# examples, manual pages and shell completion.
+# What `cmake --install` copies besides the program and the library: kernels, specs, batch systems, the modulefile,
+# documentation, examples, manual pages and shell completion.
 include(GNUInstallDirs)
 install(TARGETS xtune RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY kernels configs DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune)
+# The program has them in itself; a site copies one for `xtune submit --scheduler FILE.toml`.
+install(DIRECTORY src/cluster/systems/ DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/schedulers)
 # The scripts of `xtune import kbench`, `xtune store export` and `xtune export` (src/cli/script.cpp).
 foreach(script __init__ __main__ _text constraints kbench headers vllm tables export)
   install(FILES "python/xtune/compat/${script}.py" DESTINATION ${CMAKE_INSTALL_DATADIR}/xtune/compat)

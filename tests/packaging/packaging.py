@@ -472,6 +472,19 @@ class Files(Installed):
             )
             self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_a_copy_of_an_installed_batch_system_is_taken(self):
+        site = self.prefix / "site.toml"
+        shutil.copy(self.prefix / "share/xtune/schedulers/sge.toml", site)
+        words = ["submit", "reduction", "--backend", "host", "--scheduler", str(site), "--dry-run"]
+        result = subprocess.run(
+            [str(self.prefix / "bin/xtune"), *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "XTUNE_CACHE_DIR": str(self.prefix / "store")},
+        )
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("#$ -pe mpi 1\n", result.stdout)
+
     def test_the_installed_kernels_run_by_name_and_nothing_is_written_beside_them(self):
         share, elsewhere = self.prefix / "share/xtune", self.prefix / "elsewhere"
         elsewhere.mkdir()
