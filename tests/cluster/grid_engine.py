@@ -7,7 +7,6 @@ Exit code 0 when all hold, 77 where Grid Engine is not installed, else 1. Needs 
 gridengine-exec, and root. One host has one execution daemon, so that there are no two nodes.
 """
 
-import json
 import os
 import pathlib
 import re
@@ -16,8 +15,9 @@ import socket
 import subprocess
 import sys
 
+from chain import BatchSystem, continued, told_to_stop
 from slurm import Slurm, free_ports
-from trial import Skip, check, finished, run_tests, start
+from trial import run_tests
 
 BOOTSTRAP = """\
 admin_user none
@@ -97,12 +97,16 @@ initial_state default
 LIMITS = ["s_rt", "h_rt"] + [f"{kind}_{what}" for what in "cpu fsize data stack core rss vmem".split() for kind in "sh"]
 
 
-class GridEngine:
+class GridEngine(BatchSystem):
     """A cell of its own on this host, for as long as a `with` block lasts."""
 
     programs = ("sge_qmaster", "sge_execd", "qsub")
     skipped = "skipped: {} is not installed [apt: gridengine-master gridengine-exec gridengine-client]"
     sbin, ask, wait_for = Slurm.sbin, staticmethod(Slurm.ask), staticmethod(Slurm.wait_for)
+    scheduler, asked = "sge", "qstat"
+    layout = ["--nodes", "4"]  # slots of one host: the parallel environment places them
+    short, long = ["--time", "40"], ["--time", "600"]
+    accounts_late = True
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -159,8 +163,14 @@ class GridEngine:
     def tell(command):
         subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
 
+    def cancel(self, job):
+        self.ask("qdel", job)
+
     def cancel_all(self):
         self.ask("qdel", "-f", "-u", "root")
+
+    def jobs(self):
+        return self.ask("qstat").splitlines()[2:]
 
     def __exit__(self, *_):
         self.cancel_all()
@@ -169,66 +179,6 @@ class GridEngine:
                 os.kill(int(path.read_text()), signal.SIGKILL)
             except (OSError, ValueError):
                 pass
-
-
-def submit(trial, *options):
-    command = [trial.xtune, "submit", str(trial.folder / "copy.toml"), "--backend", "host", "--store", str(trial.store)]
-    # Slots of one host: the parallel environment places them.
-    command += ["--scheduler", "sge", "--nodes", "4", "--format", "json", *options]
-    return pathlib.Path(json.loads(finished(start(command), "submit"))["folder"])
-
-
-def status(trial):
-    return json.loads(
-        finished(start([trial.xtune, "status", "--store", str(trial.store), "--format", "json"]), "status")
-    )
-
-
-def logs(folder):
-    return "".join(path.read_text() for path in sorted(folder.glob("*.log")))
-
-
-def merged(trial, engine, folder):
-    engine.wait_for(lambda: (folder / "status.json").exists() and not engine.ask("qstat"), "the merge", 400)
-    told = status(trial)
-    steps = [each["step"] for each in told["jobs"]]
-    engine.wait_for(lambda: all(each["state"] for each in status(trial)["jobs"]), "the accounting")
-    check(all(each["phase"] == "ended" for each in status(trial)["jobs"]), f"jobs: {told['jobs']}")
-    check(len(steps) % 2 == 0 and steps[:3] == ["measure", "merge", "measure.r1"], f"steps: {steps}\n{logs(folder)}")
-    return told, steps
-
-
-def continued(trial, engine):
-    """Four processes, one of them killed; jobs that know their limit from qstat follow each other: one answer."""
-    trial.slow_down()
-    folder = submit(trial, "--time", "40")
-    engine.wait_for(lambda: len(trial.measured()) >= 4 and len(trial.ranks()) == 4, "four processes at work")
-    check(status(trial)["jobs"][0]["phase"] == "running", f"jobs: {status(trial)['jobs']}")
-    os.kill(trial.ranks()[-1], signal.SIGKILL)
-    told, steps = merged(trial, engine, folder)
-    check("left in the job (qstat)" in logs(folder), f"the logs say: {logs(folder)}")
-    check("stopped before the end of the job's time" in logs(folder), f"the logs say: {logs(folder)}")
-    last = len(steps) // 2 - 1
-    check(len(told["processes"]) == 4 * (last + 1), f"processes: {told['processes']}")
-    answer = json.loads((folder / f"answers-0.r{last}.json").read_text())  # of one process
-    check(trial.is_best((answer[0] if isinstance(answer, list) else answer)["best"]["config"]), f"answer: {answer}")
-    trial.check_complete(most_twice=2)
-
-
-def told_to_stop(trial, engine):
-    """qdel announces the end of a job, which then has a continuation; the file ends the chain."""
-    trial.slow_down()
-    folder = submit(trial, "--time", "600")
-    engine.wait_for(lambda: len(trial.measured()) >= 4, "four measurements")
-    engine.ask("qdel", status(trial)["jobs"][0]["job"])
-    engine.wait_for(lambda: len(status(trial)["processes"]) == 8, "the processes of the continuation", 120)
-    (folder / "stop").touch()
-    engine.ask("qdel", status(trial)["jobs"][2]["job"])
-    _, steps = merged(trial, engine, folder)
-    check(len(steps) == 4, f"steps: {steps}")
-    check("stop ends the chain" in logs(folder), f"the logs say: {logs(folder)}")
-    measured = trial.measured()
-    check(len(measured) - len(set(measured)) <= 8, f"more was measured twice than was in flight: {measured}")
 
 
 if __name__ == "__main__":

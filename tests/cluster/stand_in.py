@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Stands in for commands of batch systems that are not here: takes jobs, runs each on this machine after the one that it
-depends on, and answers as the manuals show. Called by a command's name (qsub, bjobs, flux ...); STAND_IN is its folder.
+depends on, and answers as Flux 0.88 and OpenPBS 23.06 do, and as the manuals of LSF show. Called by a command's name (qsub,
+bjobs, flux ...); STAND_IN is its folder.
 """
 
 import os
@@ -36,7 +37,7 @@ def take(script, dependency, variables, states):
     devnull = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(devnull, descriptor)
-    while dependency and state_of(dependency) != states[2]:
+    while (dependency and state_of(dependency) != states[2]) or job_file(number, "hold").exists():
         time.sleep(0.05)
     job_file(number, "state").write_text(states[1])
     job_file(number, "start").write_text(time.ctime())
@@ -69,25 +70,49 @@ def run_all(command, count, variables):
     """Processes side by side, as flux run; its exit code is the largest."""
     running = [subprocess.Popen(command, env={**os.environ, **variables(rank)}) for rank in range(count)]
     signal.signal(signal.SIGTERM, lambda *_: [each.terminate() for each in running])
-    return max(each.wait() for each in running)
+    codes = [each.wait() for each in running]
+    return max(code if code >= 0 else 128 - code for code in codes)
+
+
+def pbs_remembers():
+    """job_history_enable, which is off by default."""
+    return (FOLDER / "history").exists()
 
 
 def qsub(words):
     dependency = number_in(r"depend=afterany:(\d+)", words)
     variables = lambda number: {"PBS_JOBID": f"{number}.server", "PBS_NODEFILE": str(hosts_file(number))}
-    print(f"{take(pathlib.Path(words[-1]).read_text(), dependency, variables, 'QRF')}.server")
+    if dependency and state_of(dependency) == "F" and not pbs_remembers():
+        print("99.server")  # and then "Dependency request for job rejected": the job is gone
+        return
+    print(f"{take(pathlib.Path(words[-1]).read_text(), dependency, variables, 'HRF')}.server")
 
 
 def qstat(words):
-    job = words[-1].split(".")[0]
     if words[0] == "-f":
-        print(f"Job Id: {job}.server\n    job_state = R\n    Resource_List.walltime = 01:00:00")
+        job = words[-1].split(".")[0]
+        print(f"Job Id: {job}.server\n    Job_Name = xtune-measure-copy\n    job_state = R\n    queue = workq")
+        print("    Resource_List.select = 2:ncpus=2:mpiprocs=2:ngpus=2\n    Resource_List.walltime = 01:00:00")
         print(f"    stime = {job_file(job, 'start').read_text()}")
+        print("    Variable_List = PBS_O_HOME=/root,PBS_O_LANG=C.UTF-8,\n\tPBS_O_PATH=/opt/pbs/bin:/usr/bin:/bin\n")
         return
-    print("Job id            Name             User              Time Use S Queue")
-    print("----------------  ---------------- ----------------  -------- - -----")
-    for job in words[1:]:
-        print(f"{job}.server{'':9}xtune-measure-c* user1             00:00:00 {state_of(job)} workq")
+    every = words[0] == "-x"
+    lines = []
+    for job in words[every:]:
+        state = state_of(job) if job_file(job, "state").exists() else ""
+        if every and not pbs_remembers():
+            print(f"qstat: PBS is not configured to maintain job history {job}.server", file=sys.stderr)
+        elif state == "F" and pbs_remembers() and not every:
+            print(f"qstat: {job}.server Job has finished, use -x or -H to obtain", file=sys.stderr)
+        elif not state or (state == "F" and not every):
+            print(f"qstat: Unknown Job Id {job}.server", file=sys.stderr)
+        else:
+            used = "0" if state == "H" else "00:00:00"
+            lines.append(f"{job + '.server':<17} xtune-measure-c* {'root':<16} {used:>8} {state} {'workq':<15} ")
+    if lines:
+        print("Job id            Name             User              Time Use S Queue")
+        print("----------------  ---------------- ----------------  -------- - -----")
+        print("\n".join(lines))
 
 
 def bsub(words):
@@ -109,11 +134,50 @@ def bjobs(words):
         print(job, state_of(job))
 
 
-def on_host(words):
-    """pbs_tmrsh and blaunch; the former has no standard output."""
-    host, *command = [word for word in words if word != "-no-shell"]
+def pbs_tmrsh(words):
+    """Passes on only variables of PBS. A login shell reads the profile in the stand-ins' folder."""
+    host, *command = words
+    assert host in ("n1", "n2"), host
+    passed = {name: value for name, value in os.environ.items() if name.startswith("PBS_")}
+    own = {"HOME": str(FOLDER), "PATH": "/bin:/usr/bin"}
+    os.execve(f"/bin/{command[0]}", command, {**passed, **own})
+
+
+def blaunch(words):
+    _, host, *command = words
     assert host in ("n1", "n2"), host
     os.execvp(command[0], command)
+
+
+def flux_run(words):
+    """Tasks in blocks on the nodes; without gpu-affinity=per-task each sees all GPUs of its node."""
+    nodes, count = number_in(r"--nodes=(\d+)", words), number_in(r"--ntasks=(\d+)", words)
+    start = next(i for i, word in enumerate(words) if not word.startswith("-") and words[i - 1] not in ("-o", "run"))
+    on_node = -(-count // nodes)
+    all_gpus = ",".join(str(gpu) for gpu in range(on_node * number_in(r"--gpus-per-task=(\d+)", words))) or "-1"
+
+    def variables(rank):
+        local = str(rank % on_node)
+        one = all_gpus != "-1" and "gpu-affinity=per-task" in words
+        return {
+            "CUDA_VISIBLE_DEVICES": local if one else all_gpus,
+            "FLUX_JOB_ID": "\u0192xVc7od",  # counts from the start of the job's instance: equal in all jobs
+            "FLUX_JOB_NNODES": str(nodes),
+            "FLUX_JOB_SIZE": str(count),
+            "FLUX_TASK_LOCAL_ID": local,
+            "FLUX_TASK_RANK": str(rank),
+            "PMI_FD": "18",
+            "PMI_RANK": str(rank),
+            "PMI_SIZE": str(count),
+        }
+
+    sys.exit(run_all(words[start:], count, variables))
+
+
+def flux_job(job):
+    """The number of a job of the submitting instance, by its id."""
+    number = job[1:]
+    return number if job[0] in "f\u0192" and job_file(number, "state").exists() else ""
 
 
 def flux(words):
@@ -122,24 +186,24 @@ def flux(words):
     if words[0] == "batch":
         if inside and not parent:
             sys.exit("that would be a job of the job's own instance")
-        dependency = number_in(r"afterany:\u0192(\d+)", words)
+        dependency = number_in(r"afterany:[f\u0192](\d+)", words)
         variables = lambda number: {"FLUX_ENCLOSING_ID": f"\u0192{number}"}
-        job = take(pathlib.Path(words[-1]).read_text(), dependency, variables, ["SCHED", "RUN", "COMPLETED"])
-        print(f"\u0192{job}")
+        job = take(pathlib.Path(words[-1]).read_text(), dependency, variables, ["DEPEND", "RUN", "COMPLETED"])
+        print(("f" if "FLUX_F58_FORCE_ASCII" in os.environ else "\u0192") + str(job))
     elif words[0] == "run":
-        count = number_in(r"--ntasks=(\d+)", words)
-        command = words[next(i for i, word in enumerate(words[1:], 1) if not word.startswith("-")) :]
-        variables = lambda rank: {
-            "FLUX_TASK_RANK": str(rank),
-            "FLUX_JOB_SIZE": str(count),
-            "FLUX_JOB_ID": "\u0192run",
-            "PMI_RANK": str(rank),
-            "PMI_SIZE": str(count),
-        }
-        sys.exit(run_all(command, count, variables))
+        flux_run(words)
     elif words[0] == "jobs":
         for job in words[4:]:
-            print(f" {job} {state_of(job[1:])}")
+            number = "" if inside and not parent else flux_job(job)
+            if number:
+                id_forms = {
+                    "{id.f58}": f"\u0192{number}",
+                    "{id.f58plain}": f"f{number}",
+                    "{status:h}": state_of(number),
+                }
+                print(re.sub(r"\{[^}]*\}", lambda found: id_forms[found[0]], words[3]))
+            else:
+                print(f"JobID {job} unknown", file=sys.stderr)
     elif words[:2] == ["job", "timeleft"]:
         print(LIMIT_S)
     else:
@@ -150,10 +214,10 @@ COMMANDS = {
     "qsub": qsub,
     "qstat": qstat,
     "pbsnodes": lambda words: None,
-    "pbs_tmrsh": on_host,
+    "pbs_tmrsh": pbs_tmrsh,
     "bsub": bsub,
     "bjobs": bjobs,
-    "blaunch": on_host,
+    "blaunch": blaunch,
     "flux": flux,
 }
 

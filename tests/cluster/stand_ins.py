@@ -10,8 +10,10 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import sys
 
+from chain import quoted
 from slurm import Slurm
 from trial import check, finished, run_tests, start
 
@@ -32,27 +34,41 @@ class StandIns:
     def cancel_all(self):
         pass
 
-    def install(self, names):
+    def install(self, folder, names, files):
         """Commands of these names, and no other ones of batch systems."""
-        commands = self.folder / "-".join(names)
+        commands = self.folder / folder
         commands.mkdir(parents=True)
+        for name in files:
+            (commands / name).touch()
         for name in names:
             shutil.copy(pathlib.Path(__file__).with_name("stand_in.py"), commands / name)
             (commands / name).chmod(0o755)
         os.environ.update(PATH=f"{commands}:/usr/bin:/bin", STAND_IN=str(commands))
+        (commands / ".bash_profile").write_text(f"export PATH={commands}:/usr/bin:/bin STAND_IN={commands}\n")
         return commands
 
 
-def chain(trial, system, scheduler, names, asked):
-    """submit, four processes, a time that ends, a continuation, the merge, status: one store, one answer."""
-    commands = system.install(names)
+def chain(trial, system, scheduler, names, asked, files=(), ends="ended", kills=False):
+    """submit, four processes, a time that ends, a continuation, the merge, status: one store, one answer. files: what the
+    stand-ins find beside them."""
+    commands = system.install(trial.folder.name, names, files)
     short = trial.folder / "short"
-    # Only of the script, not of the processes that it starts on hosts.
-    first = f"if [ -e {short} ]; then unset XTUNE_WALLTIME; else touch {short}; export XTUNE_WALLTIME=4; fi"
-    setup = f"""[ "${{1-}}" = rank ] || {{ {first}; }}"""
+    # The first job's script decides, and the processes that it starts on hosts read it.
+    first = f"if [ -e {short} ]; then rm -f {short}.now; else touch {short} {short}.now; fi"
+    limit = f"if [ -e {short}.now ]; then export XTUNE_WALLTIME=4; else unset XTUNE_WALLTIME; fi"
+    setup = f"""[ "${{1-}}" = rank ] || {{ {first}; }}; {limit}"""
     command = [trial.xtune, "submit", str(trial.folder / "copy.toml"), "--backend", "host", "--store", str(trial.store)]
     command += ["--scheduler", scheduler, "--nodes", "4", "--time", "3600", "--setup", setup, "--format", "json"]
+    for line in quoted(os.environ):
+        command += ["--setup", line]
     folder = pathlib.Path(json.loads(finished(start(command), "submit"))["folder"])
+    if kills:
+        system.wait_for(lambda: len(trial.ranks()) == 4, "four processes at work")
+        os.kill(trial.ranks()[-1], signal.SIGKILL)
+    if "2.hold" in files:
+        ended = lambda: (commands / "3.state").exists() and (commands / "3.state").read_text() == "F"
+        system.wait_for(ended, "the continuation", 200)
+        (commands / "2.hold").unlink()
     logs = lambda: "".join(path.read_text() for path in sorted(commands.glob("*.log")))
     try:
         system.wait_for(lambda: (folder / "status.json").exists(), "the merge", 200)
@@ -62,19 +78,27 @@ def chain(trial, system, scheduler, names, asked):
     told = json.loads(finished(start([*watch, "--watch"]), "status").splitlines()[-1])
     check(
         [(each["step"], each["phase"]) for each in told["jobs"]]
-        == [(step, "ended") for step in ["measure", "merge", "measure.r1", "merge.r1"]],
+        == [(step, ends) for step in ["measure", "merge", "measure.r1", "merge.r1"]],
         f"jobs: {told['jobs']}\n{logs()}",
     )
     check(len(told["processes"]) == 8, f"processes: {told['processes']}\n{logs()}")
     check("continues the search" in logs() and f"left in the job ({asked})" in logs(), f"the logs say: {logs()}")
     answer = json.loads((folder / "answers-0.r1.json").read_text())  # of one process
     check(trial.is_best((answer[0] if isinstance(answer, list) else answer)["best"]["config"]), f"answer: {answer}")
-    trial.check_complete()
+    trial.check_complete(most_twice=2 if kills else 0)
+
+
+PBS = ["qsub", "qstat", "pbsnodes", "pbs_tmrsh"]
 
 
 def pbs(trial, system):
     """PBS: processes by pbs_tmrsh, the time left by qstat -f."""
-    chain(trial, system, "pbs", ["qsub", "qstat", "pbsnodes", "pbs_tmrsh"], "qstat")
+    chain(trial, system, "pbs", PBS, "qstat", files=["history"])
+
+
+def pbs_late_merge(trial, system):
+    """PBS without a history: a merge that starts when the continuation has ended has a merge that waits for no job."""
+    chain(trial, system, "pbs", PBS, "qstat", files=["2.hold"], ends=None)
 
 
 def lsf(trial, system):
@@ -83,9 +107,25 @@ def lsf(trial, system):
 
 
 def flux(trial, system):
-    """Flux: processes by flux run, the continuation by flux --parent."""
-    chain(trial, system, "flux", ["flux"], "flux")
+    """Flux: processes by flux run, one of them killed, the continuation by flux --parent."""
+    chain(trial, system, "flux", ["flux"], "flux", kills=True)
+
+
+def flux_of_a_site(trial, system):
+    """A site's copy of Flux's file: in its jobs, it is the file that holds."""
+    copy = trial.folder / "site.toml"
+    shutil.copy(pathlib.Path(__file__).parents[2] / "src/cluster/systems/flux.toml", copy)
+    chain(trial, system, str(copy), ["flux"], "flux")
+
+
+def flux_ascii(trial, system):
+    """Flux that prints ids in ASCII."""
+    os.environ["FLUX_F58_FORCE_ASCII"] = "1"
+    try:
+        chain(trial, system, "flux", ["flux"], "flux")
+    finally:
+        del os.environ["FLUX_F58_FORCE_ASCII"]
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([pbs, lsf, flux], __doc__, StandIns))
+    sys.exit(run_tests([pbs, pbs_late_merge, lsf, flux, flux_of_a_site, flux_ascii], __doc__, StandIns))
