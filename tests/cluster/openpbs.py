@@ -13,7 +13,7 @@ import pathlib
 import subprocess
 import sys
 
-from chain import BatchSystem, continued, late_merge, quoted, told_to_stop
+from chain import BatchSystem, continued, quoted, told_to_stop
 from slurm import Slurm
 from trial import run_tests
 
@@ -48,12 +48,6 @@ class OpenPBS(BatchSystem):
     def jobs(self):
         return self.ask("qselect").split()
 
-    def hold(self, job):
-        self.ask("qhold", job)
-
-    def release(self, job):
-        self.ask("qrls", job)
-
     @property
     def remembers_jobs(self):
         return "job_history_enable = True" in self.ask("qmgr", "-c", "list server")
@@ -65,4 +59,4 @@ if __name__ == "__main__":
     except (OSError, subprocess.CalledProcessError):
         print("skipped: no server of PBS answers")
         sys.exit(77)
-    sys.exit(run_tests([continued, told_to_stop, late_merge], __doc__, OpenPBS))
+    sys.exit(run_tests([continued, told_to_stop], __doc__, OpenPBS))
