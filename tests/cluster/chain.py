@@ -87,13 +87,15 @@ def continued(trial, system):
     """Four processes, one of them killed; jobs that know their limit follow each other: one answer."""
     trial.slow_down()
     folder = submit(trial, system, *system.short)
-    system.wait_for(lambda: len(trial.measured()) >= 4 and len(trial.ranks()) == 4, "four processes at work", 200)
+    system.wait_for(lambda: len(trial.ranks()) == 4, "four processes", 200)
+    pids = trial.ranks()
     first = status(trial)["jobs"]
     check([each["phase"] for each in first] == ["running", "queued"], f"jobs: {first}")
     if system.devices:
-        devices = devices_of(trial.ranks(), system.devices)
+        devices = devices_of(pids, system.devices)
         check(devices == ["0", "0", "1", "1"], f"the processes of two nodes see the GPUs {devices}")
-    os.kill(trial.ranks()[-1], signal.SIGKILL)
+    system.wait_for(lambda: len(trial.measured()) >= 4, "four measurements", 200)
+    os.kill(pids[-1], signal.SIGKILL)
     told, steps = merged(trial, system, folder)
     logs = system.logs(folder)
     check(f"left in the job ({system.asked})" in logs, f"the logs say: {logs}")

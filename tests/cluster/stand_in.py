@@ -152,7 +152,7 @@ def blaunch(words):
 def flux_run(words):
     """Tasks in blocks on the nodes; without gpu-affinity=per-task each sees all GPUs of its node."""
     nodes, count = number_in(r"--nodes=(\d+)", words), number_in(r"--ntasks=(\d+)", words)
-    start = next(i for i, word in enumerate(words) if not word.startswith("-") and words[i - 1] not in ("-o", "run"))
+    start = next(i for i, word in enumerate(words[1:], 1) if not word.startswith("-") and words[i - 1] != "-o")
     on_node = -(-count // nodes)
     all_gpus = ",".join(str(gpu) for gpu in range(on_node * number_in(r"--gpus-per-task=(\d+)", words))) or "-1"
 
