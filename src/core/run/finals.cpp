@@ -191,6 +191,8 @@ std::vector<const store::Record*> FinalsPhase::finalists_now() {
     // If time does not count, there is nothing to compare round by round; but the best may be a stored one.
     finalists = store::finalists_of(order, run_.criterion.times ? run_.max_finalists() : 1, run_.criterion);
     if (const store::Record* const fallback = default_beside(order, finalists)) finalists.push_back(fallback);
+    const store::Record* const before = answer_before(contenders);
+    if (before && std::find(finalists.begin(), finalists.end(), before) == finalists.end()) finalists.push_back(before);
   } else {
     std::vector<store::Record>& further = results_.result().further;
     further.reserve(further.size() + rivals.size());  // add_further leaves the others where they are
@@ -228,8 +230,8 @@ double FinalsPhase::winners_search_ms() const {
   return standings.empty() ? 0 : time_of(standings.searched(standings.best())) * luck(standings);
 }
 
-/// Those that met, and those that rank before the winner or that the search found faster on the scale of its time,
-/// certainly and by more than a tie: others kept them out, which were only lucky. Empty: there are none.
+/// Those that met, and those that rank before the winner or that the search found faster on the scale of its time, by
+/// more than a tie: others kept them out, which were only lucky. Empty: there are none.
 std::vector<const store::Record*> FinalsPhase::with_kept_out(const store::Standings& standings) const {
   const std::vector<const store::Record*>& order = standings.order();
   const auto is_met = [&](const store::Record* record) { return met_.contains(record->key); };
@@ -243,8 +245,8 @@ std::vector<const store::Record*> FinalsPhase::with_kept_out(const store::Standi
       finalists.push_back(&record);
     } else if (std::none_of(record.tainted.begin(), record.tainted.end(), measure::changed_process)) {
       const auto ratio = standings.ratio(record);
-      const double most_ms = ratio ? time_of(standings.best()) * ratio->high / luck_of_winner : HUGE_VAL;
-      const double most = run_.criterion.at(record, most_ms * (1 + measure::finals_tie));
+      const double time_ms = ratio ? time_of(standings.best()) * ratio->value / luck_of_winner : HUGE_VAL;
+      const double most = run_.criterion.at(record, time_ms * (1 + measure::finals_tie));
       if (place < winner || most < run_.criterion.of(standings.best())) kept_out.push_back(&record);
     }
   }
@@ -264,6 +266,23 @@ void FinalsPhase::race_again() {
     if (!met_.contains(record->key)) least_ms = std::min(least_ms, time_of(*record));
   const double slower = least_ms / time_of(results_.best());
   if (slower > store::finals_drift) run_.outcomes.race_slower(slower);
+}
+
+/// Which of them the stored finals put first, so that its winning there is not forgotten because its search was slow;
+/// null: there are none.
+const store::Record* FinalsPhase::answer_before(std::vector<const store::Record*> contenders) const {
+  const std::size_t own = contenders.size();
+  if (!run_.criterion.times || run_.options.fresh) return nullptr;
+  for (const store::Record& record : run_.stored.finals())
+    if (run_.space.index_of(record.config)) contenders.push_back(&record);
+  const auto order = store::ranked(contenders, run_.criterion);
+  const auto first = std::find_if(order.begin(), order.end(), [](const auto* one) { return !one->finals.empty(); });
+  if (first == order.end()) return nullptr;
+  const auto end = contenders.begin() + static_cast<std::ptrdiff_t>(own);
+  const auto found = std::find_if(contenders.begin(), end, [&](const store::Record* one) {
+    return one->key == (*first)->key && one->outcome == Outcome::ok;
+  });
+  return found == end ? nullptr : *found;
 }
 
 /// The default configuration, if it passed and is not among the finalists. It is measured first, often with a slower

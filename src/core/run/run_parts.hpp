@@ -188,6 +188,7 @@ class FinalsPhase {
     std::string claim;
   };
   std::vector<const store::Record*> finalists_now();
+  const store::Record* answer_before(std::vector<const store::Record*> contenders) const;
   double time_of(const store::Record& record) const;
   double luck(const store::Standings& standings) const;
   double winners_search_ms() const;

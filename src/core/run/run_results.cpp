@@ -233,8 +233,11 @@ void RunResults::read_example(Row failure) {
 }
 
 void RunResults::read_within(std::size_t count, double reach_ms) {
-  const auto chosen =
-      std::partition(rows_.begin(), rows_.end(), [&](Row row) { return interval_begin(row) > reach_ms; });
+  read_where(count, [&](Row row) { return interval_begin(row) <= reach_ms; });
+}
+
+void RunResults::read_where(std::size_t count, const std::function<bool(Row)>& wanted) {
+  const auto chosen = std::partition(rows_.begin(), rows_.end(), [&](Row row) { return !wanted(row); });
   const auto end = chosen + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(count), rows_.end() - chosen);
   std::partial_sort(chosen, end, rows_.end(), ranks_before);
   for (auto row = chosen; row != end; ++row)
@@ -252,7 +255,12 @@ void RunResults::read_best(std::size_t count) {
   if (rows_.empty()) return;
   read_first(count);
   const auto order = store::ranked(result_.records, run_.criterion);
-  if (!order.empty()) read_within(count, run_.criterion.interval(*order.front(), store::finals_drift_of_days).second);
+  if (order.empty()) return;
+  const store::RankFacts first = store::RecordAccess::facts(order.front());
+  const double end_ms = run_.criterion.interval(*order.front()).second;
+  read_where(count, [&](Row row) {
+    return interval_begin(row) <= end_ms * store::finals_drift_between(store::ConfigAccess::facts(row), first);
+  });
 }
 
 void RunResults::read_reported() {

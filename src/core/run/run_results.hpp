@@ -84,6 +84,7 @@ class RunResults {
   void choose_best();
   void add_read(store::Record record, Outcome outcome);
   void read_example(Row failure);
+  void read_where(std::size_t count, const std::function<bool(Row)>& wanted);
   void read_first(std::size_t count);
 
   struct Example {

@@ -330,20 +330,23 @@ std::vector<const store::Record*> StoredResults::rivals(double reach) {
   return chosen;
 }
 
-/// Whether the finalists have met others since, in finals apart from each other: what those found, at other speeds of
-/// the device, does not show how they compare. The default takes part in all finals.
-bool StoredResults::have_parted(const std::vector<const store::Record*>& finals,
-                                const std::vector<std::string>& keys) const {
+/// Whether one of the finalists has met others since these finals, in finals that are as clean: what it found there, at
+/// another speed of the device, does not show how they compare. The default meets others all the time.
+bool StoredResults::have_parted(const std::vector<const store::Record*>& finals, const std::vector<std::string>& keys,
+                                const std::string& id) const {
+  const bool clean = std::all_of(finals.begin(), finals.end(), [&](const store::Record* record) {
+    return record->finals != id || record->tainted.empty();
+  });
   std::map<std::string_view, const store::Record*> newest;
   for (const store::Record* const record : finals) {
     if (std::find(keys.begin(), keys.end(), record->key) == keys.end()) continue;
+    if (clean && !record->tainted.empty()) continue;
     if (const auto index = run_.space.index_of(record->config); index && index == run_.suggested.default_index)
       continue;
     const store::Record*& known = newest[record->key];
     if (!known || known->unix_time_ms < record->unix_time_ms) known = record;
   }
-  return std::any_of(newest.begin(), newest.end(),
-                     [&](const auto& one) { return one.second->finals != newest.begin()->second->finals; });
+  return std::any_of(newest.begin(), newest.end(), [&](const auto& one) { return one.second->finals != id; });
 }
 
 std::vector<store::Record> StoredResults::finals_of_keys(const std::vector<std::string>& keys, store::Tainted tainted,
@@ -354,7 +357,7 @@ std::vector<store::Record> StoredResults::finals_of_keys(const std::vector<std::
     if (record.unix_time_ms >= since_unix_ms && run_.criterion.decided_by(record)) stored.push_back(&record);
   const std::vector<std::string> ids = store::finals_of(stored, keys, tainted);
   std::vector<store::Record> records;
-  if (ids.empty() || have_parted(stored, keys)) return records;
+  if (ids.empty() || have_parted(stored, keys, ids.front())) return records;
   for (const store::Record& record : finals_)
     if (record.finals == ids.front()) records.push_back(record);
   return records;

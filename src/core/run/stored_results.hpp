@@ -67,7 +67,9 @@ class StoredResults {
   /// Ok results that this run did not evaluate, that its space allows and that its spec measures in the same way: as
   /// many of the best as may take part in finals, whose intervals begin before `reach`. Valid until the next call.
   std::vector<const store::Record*> rivals(double reach);
-  /// The records of finals that were held of exactly these configurations (by key) and that apply to this run; empty:
+  /// All records of finals.
+  const std::vector<store::Record>& finals() const noexcept { return finals_; }
+  /// The records of finals in which all of these configurations (by key) met and that apply to this run; empty:
   /// there were none since then. A fresh run uses none from before.
   std::vector<store::Record> finals_of_keys(const std::vector<std::string>& keys, store::Tainted tainted,
                                             std::int64_t since_unix_ms = 0) const;
@@ -97,7 +99,8 @@ class StoredResults {
   void add(Row row);
   std::optional<store::Record> whole(const Known& known) const;
   bool measure_again(const Known& known);
-  bool have_parted(const std::vector<const store::Record*>& finals, const std::vector<std::string>& keys) const;
+  bool have_parted(const std::vector<const store::Record*>& finals, const std::vector<std::string>& keys,
+                   const std::string& id) const;
   std::vector<const store::Record*> read_rivals(double reach);
 
   const RunContext& run_;

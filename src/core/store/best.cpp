@@ -68,6 +68,11 @@ auto preference(const Record& record) {
 
 }  // namespace
 
+double finals_drift_between(const RankFacts& a, const RankFacts& b) {
+  const bool same_hour = std::abs(a.unix_time_ms - b.unix_time_ms) <= same_hour_ms;
+  return same_hour && a.attempt == b.attempt ? finals_drift : finals_drift_of_days;
+}
+
 std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked, std::size_t most,
                                         const Criterion& criterion) {
   std::vector<const Record*> candidates, finalists;
@@ -77,8 +82,7 @@ std::vector<const Record*> finalists_of(const std::vector<const Record*>& ranked
   if (candidates.empty()) candidates = ranked;
   for (const Record* record : candidates) {
     const Record& first = *candidates.front();
-    const bool same_hour = std::abs(record->unix_time_ms - first.unix_time_ms) <= same_hour_ms;
-    const double drift = same_hour && record->attempt == first.attempt ? finals_drift : finals_drift_of_days;
+    const double drift = finals_drift_between(RecordAccess::facts(record), RecordAccess::facts(&first));
     if (criterion.interval(*record).first > criterion.interval(first, drift).second) continue;
     // A time that was disturbed says little against a configuration: it has the place of its value.
     const bool placed = !record->tainted.empty() && first.tainted.empty();

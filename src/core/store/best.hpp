@@ -252,6 +252,10 @@ std::vector<Settled<Item>> settle_finals(std::vector<Item>& order, const std::ve
       // Under another key, too: of the same configuration with another seed, say.
       const auto is_same = [&](const Item other) { return Access::same_config(item, other); };
       if (is_same(*winner) || std::any_of(lost.begin(), lost.end(), is_same)) return false;
+      const auto is_newer = [&](const Item other) {
+        return Access::facts(other).unix_time_ms > Access::facts(item).unix_time_ms && is_same(other);
+      };
+      if (std::any_of(order.begin(), order.end(), is_newer)) return false;
       std::size_t slower = 0;
       for (const Item finalist : met)
         if (const auto both = searched.nearest(item, finalist)) {
@@ -524,6 +528,8 @@ std::vector<std::string> finals_of(const std::vector<const Record*>& records, co
 
 /// By how much the first one's time may be too low for another record, as a factor: see finalists_of.
 inline constexpr double finals_drift = 1.05, finals_drift_of_days = 1.5;
+/// The one of these that holds for two measurements: the first within a run and an hour.
+double finals_drift_between(const RankFacts& a, const RankFacts& b);
 
 /// The result of judge_finals for the records of one finals, with the criterion's value of each round's time. Ties
 /// always have the same order, so that repeated finals have the same winner: among the fastest and its equals, clean

@@ -558,6 +558,51 @@ TEST_CASE("Finalists that have met different ones since, at another speed of the
   CHECK(t.journal.empty());
 }
 
+TEST_CASE("What won stored finals takes part, though its search was slow") {
+  Finale t;
+  const auto play = [&](std::size_t slow_from) {
+    t.device.emplace(t.bench, t.clock, t.noise, t.seed, [](const BenchJob& job) {
+      return std::array{1.26, 1.07, 1.5, 1.38}.at(static_cast<std::size_t>(a_of(job) - 1));
+    });
+    t.device->slow_from_configuration = slow_from;
+    t.device->slowness = 1.25;
+  };
+  t.rest = "[search]\nstrategy = \"exhaustive\"\n[measure]\nrace = false\n[dispatch]\ndefault = { A = 1 }\n";
+  t.parameters = "A = [1, 2, 3]\n";
+  play(1);
+  CHECK(best_a(t.run()) == 2);
+  t.clock.advance_s(10);
+  t.options.attempt = "second";
+  t.parameters = "A = [1, 2, 3, 4]\n";
+  play(SIZE_MAX);
+  CHECK(best_a(t.run()) == 2);
+}
+
+TEST_CASE("Finals with the default are not remembered where the other one has met different ones since") {
+  Finale t;
+  double speed = 1.2;
+  t.device.emplace(t.bench, t.clock, t.noise, t.seed, [&](const BenchJob& job) {
+    return speed * std::array{1.0, 1.3, 1.07}.at(static_cast<std::size_t>(a_of(job) - 1));
+  });
+  const std::string rest = "[search]\nstrategy = \"exhaustive\"\n[dispatch]\ndefault = { A = ";
+  t.rest = rest + "1 }\n";
+  t.parameters = "A = [1, 2, 3]\n";
+  CHECK(best_a(t.run()) == 1);
+  t.clock.advance_s(10);
+  t.options.attempt = "second";
+  speed = 1;
+  t.parameters = "A = [2, 3]\n";
+  t.rest = rest + "2 }\n";
+  CHECK(best_a(t.run()) == 3);
+  t.clock.advance_s(10);
+  t.options.attempt = "third";
+  t.rest = rest + "1 }\n";
+  t.parameters = "A = [1, 2, 3]\n";
+  CHECK(best_a(t.run()) == 1);
+  const std::vector<Record> records = read_records(t.options.store, "sm_90", "k").records;
+  CHECK(Tuning::value(best_of(records)->record->config, "A") == 1);
+}
+
 TEST_CASE("A tenth of the seconds is left for the finals") {
   Tuning t;
   t.finals = 8;
