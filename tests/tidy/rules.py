@@ -232,7 +232,7 @@ LINES = {
     "src/core/measure": 1378,
     "src/core/model": 2842,
     "src/core/resolve": 2810,
-    "src/core/run": 6760,
+    "src/core/run": 6757,
     "src/core/search": 3109,
     "src/core/space": 3325,
     "src/core/spec": 5480,

@@ -16,6 +16,7 @@
 #include "core/measure/finals.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -183,7 +184,9 @@ std::vector<const store::Record*> FinalsPhase::finalists_now() {
   for (const store::Record& record : results_.records()) contenders.push_back(&record);
   if (run_.options.compare) return store::ranked(contenders, run_.criterion);
   std::vector<const store::Record*> rivals;
-  if (!run_.options.fresh) rivals = run_.stored.rivals(results_.finals_reach());
+  if (!run_.options.fresh)
+    rivals = run_.stored.rivals(
+        results_.has_best() ? run_.criterion.interval(results_.best(), store::finals_drift_of_days).second : HUGE_VAL);
   contenders.insert(contenders.end(), rivals.begin(), rivals.end());
   std::vector<const store::Record*> finalists;
   if (met_.empty()) {

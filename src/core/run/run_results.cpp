@@ -204,10 +204,6 @@ const store::Record& RunResults::best() {
   return *best_row_->whole;
 }
 
-double RunResults::finals_reach() {
-  return has_best() ? run_.criterion.interval(best(), store::finals_drift_of_days).second : HUGE_VAL;
-}
-
 const store::Record* RunResults::shown_best() const {
   if (!best_score_) return nullptr;
   return best_row_ ? &best_row_->shown : &result_.records[best_];

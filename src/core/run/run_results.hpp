@@ -61,8 +61,6 @@ class RunResults {
   bool has_best() const noexcept { return best_score_.has_value(); }
   /// The best by the criterion. Requires has_best.
   const store::Record& best();
-  /// The upper end of the best's interval for choosing finalists; infinite: there is no best.
-  double finals_reach();
   /// The best; for a row possibly only configuration and times; null: there is none.
   const store::Record* shown_best() const;
   std::uint64_t evaluated() const noexcept { return evaluated_; }
