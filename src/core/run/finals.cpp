@@ -179,7 +179,9 @@ FinalsPhase::~FinalsPhase() = default;
 /// Chooses among this run's configurations and stored ones that may be as good. The latter become part of the result.
 std::vector<const store::Record*> FinalsPhase::finalists_now() {
   results_.read_best(run_.options.compare ? run_.options.only.size() : run_.max_finalists());
-  if (!met_.empty()) results_.read_within(run_.max_finalists(), winners_search_ms());
+  if (!met_.empty())
+    results_.read_within(run_.max_finalists(),
+                         winners_search_ms(store::Standings(results_.result().all(), run_.criterion)));
   std::vector<const store::Record*> contenders;
   for (const store::Record& record : results_.records()) contenders.push_back(&record);
   if (run_.options.compare) return store::ranked(contenders, run_.criterion);
@@ -228,8 +230,7 @@ double FinalsPhase::luck(const store::Standings& standings) const {
 }
 
 /// The winner's time in the search, had it not been lucky.
-double FinalsPhase::winners_search_ms() const {
-  const store::Standings standings(results_.result().all(), run_.criterion);
+double FinalsPhase::winners_search_ms(const store::Standings& standings) const {
   return standings.empty() ? 0 : time_of(standings.searched(standings.best())) * luck(standings);
 }
 
@@ -264,10 +265,10 @@ std::vector<const store::Record*> FinalsPhase::with_kept_out(const store::Standi
 void FinalsPhase::race_again() {
   const store::Standings standings(results_.result().all(), run_.criterion);
   if (standings.empty() || !met_.contains(standings.best().key) || !results_.has_best()) return;
-  double least_ms = winners_search_ms();
+  double lowest_ms = winners_search_ms(standings);
   for (const store::Record* const record : standings.order())
-    if (!met_.contains(record->key)) least_ms = std::min(least_ms, time_of(*record));
-  const double slower = least_ms / time_of(results_.best());
+    if (!met_.contains(record->key)) lowest_ms = std::min(lowest_ms, time_of(*record));
+  const double slower = lowest_ms / time_of(results_.best());
   if (slower > store::finals_drift) run_.outcomes.race_slower(slower);
 }
 

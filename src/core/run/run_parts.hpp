@@ -191,7 +191,7 @@ class FinalsPhase {
   const store::Record* answer_before(std::vector<const store::Record*> contenders) const;
   double time_of(const store::Record& record) const;
   double luck(const store::Standings& standings) const;
-  double winners_search_ms() const;
+  double winners_search_ms(const store::Standings& standings) const;
   std::vector<const store::Record*> with_kept_out(const store::Standings& standings) const;
   void race_again();
   void ended();

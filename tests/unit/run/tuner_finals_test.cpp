@@ -492,7 +492,7 @@ TEST_CASE("The best of a search is compared with the next one, as it may only ha
   CHECK(best_a(t.run()) == 2);
 }
 
-TEST_CASE("Configurations that are equally good are no reason for further finals") {
+TEST_CASE("Equally good configurations do not lead to further finals") {
   Finale t;
   t.parameters = "A = { min = 1, max = 30 }\n";
   t.rest = "[search]\nstrategy = \"exhaustive\"\n[dispatch]\ndefault = { A = 1 }\n";
