@@ -182,8 +182,7 @@ std::vector<const store::Record*> FinalsPhase::finalists_now() {
   if (!met_.empty())
     results_.read_within(run_.max_finalists(),
                          winners_search_ms(store::Standings(results_.result().all(), run_.criterion)));
-  std::vector<const store::Record*> contenders;
-  for (const store::Record& record : results_.records()) contenders.push_back(&record);
+  std::vector<const store::Record*> contenders = store::RecordPointers(results_.records());
   if (run_.options.compare) return store::ranked(contenders, run_.criterion);
   std::vector<const store::Record*> rivals;
   if (!run_.options.fresh)
