@@ -54,6 +54,9 @@ if(XTUNE_FUZZ)
   target_link_options(xtune_options INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(xtune_options INTERFACE XTUNE_SANITIZED=1)
 endif()
+if(XTUNE_PACKAGED)
+  target_compile_options(xtune_options INTERFACE "-ffile-prefix-map=${PROJECT_BINARY_DIR}=." "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.")
+endif()
 # Exceptions pass between libxtune.so and the program that uses it: they share a C++ runtime.
 if(XTUNE_STATIC)
   target_link_options(xtune_options INTERFACE
