@@ -52,15 +52,10 @@ install: deps
 	cmake --build --preset package-archive -j $(JOBS)
 	cmake --install build/package-archive --prefix $(PREFIX) --strip
 
-# build/packages/xtune_*.deb and xtune-*.tar.gz: packaging/README.md.
+# Debian packages and the .tar.gz in build/packages, as a release has them: packaging/README.md.
 package:
-	@./cmake/install-deps file dpkg-dev
-	for preset in package-deb package-archive; do \
-	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
-	done
-	cpack --config build/package-deb/CPackConfig.cmake -G DEB -B build/packages
-	cpack --config build/package-archive/CPackConfig.cmake -G TGZ -B build/packages
-	rm -rf build/packages/_CPack_Packages
+	@./cmake/install-deps debhelper dpkg-dev
+	tools/release --built --only source,archive,deb --jobs $(JOBS)
 
 # The documentation as a site, in build/site.
 docs:

@@ -17,20 +17,23 @@ CHECKOUT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] 
 
 
 class Xtune(CMakePackage):
-    """Cross-vendor GPU kernel autotuner: finds the fastest configuration of a CUDA or HIP kernel on the GPU at hand, checks
-    its results, and remembers it per device architecture."""
+    """Cross-vendor GPU kernel autotuner: finds the fastest configuration of a CUDA or HIP kernel
+    on the GPU at hand, checks its results, and remembers it per device architecture."""
 
     git = "file://" + CHECKOUT
 
     license("Apache-2.0")
 
-    # The checkout itself, unless a release is asked for by its number: its tag is there once the release is.
+    # The checkout itself, unless a release is asked for by its number, which is a tag.
     version("main", branch="main", preferred=True)
     version("0.2.0", tag="v0.2.0")
 
-    variant("cuda", default=False, description="The cuda backend: CUDA's driver and NVRTC, opened at run time")
-    variant("rocm", default=False, description="The hip backend: HIP's runtime and hipRTC, opened at run time")
+    variant("cuda", default=False, description="CUDA's driver and NVRTC, opened at run time")
+    variant("rocm", default=False, description="HIP's runtime and hipRTC, opened at run time")
     variant("library", default=True, description="The C++ library that applications link")
+    variant("python", default=False, description="The Python package")
+    variant("emulator", default=False, description="The emulator of AMD GPUs")
+    variant("kokkos", default=False, description="The connector for Kokkos applications")
 
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
@@ -57,6 +60,11 @@ class Xtune(CMakePackage):
     depends_on("py-pyyaml", type="run")  # of `xtune import kbench`
     depends_on("kokkos@3.4:", type="test")
 
+    extends("python", when="+python")
+    depends_on("py-numpy", when="+python", type=("build", "run"))
+    depends_on("llvm@16:", when="+emulator", type="run")
+
+    conflicts("+python~library", msg="the Python package needs the library")
     conflicts("%gcc@:11", msg="xtune is written in C++20: use GCC 12 or later")
     conflicts("platform=darwin", msg="xtune's workers need Linux")
     conflicts("platform=windows", msg="xtune's workers need Linux")
@@ -66,6 +74,15 @@ class Xtune(CMakePackage):
             self.define("XTUNE_CUDA", "ON" if self.spec.satisfies("+cuda") else "OFF"),
             self.define("XTUNE_HIP", "ON" if self.spec.satisfies("+rocm") else "OFF"),
             self.define("XTUNE_HIP_PLATFORM", "amd"),
+            self.define("XTUNE_PACKAGED", True),
             self.define_from_variant("XTUNE_BUILD_LIBRARY", "library"),
+            self.define_from_variant("XTUNE_PYTHON", "python"),
+            self.define_from_variant("XTUNE_EMULATOR", "emulator"),
+            self.define_from_variant("XTUNE_KOKKOS_TOOLS", "kokkos"),
             self.define("XTUNE_BUILD_TESTS", self.run_tests),
         ]
+
+    @run_after("install", when="+python")
+    def install_python(self):
+        component = ["--component", "python", "--prefix", python_platlib]
+        cmake("--install", self.build_directory, *component)
