@@ -57,10 +57,13 @@ package:
 	@./cmake/install-deps debhelper dpkg-dev
 	tools/release --built --only source,archive,deb --jobs $(JOBS)
 
-# The documentation as a site, in build/site.
+# The documentation as a site, in build/site; the reference of the C++ API in build/site/cpp.
 docs:
-	@./cmake/install-deps mkdocs-material
+	@./cmake/install-deps doxygen mkdocs-material mkdocstrings mkdocstrings-python-handlers
 	mkdocs build
+	cmake --preset dev
+	cmake --build --preset dev --target reference
+	cp -r build/dev/reference/html build/site/cpp
 
 deps:
 	@./cmake/install-deps

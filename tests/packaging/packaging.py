@@ -28,6 +28,7 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPE = ROOT / "packaging/spack/packages/xtune/package.py"
 LMOD = next((path for path in sorted(pathlib.Path("/usr/share/lmod").glob("*/init/bash"))), None)
+MKDOCS = shutil.which("mkdocs") and pathlib.Path("/usr/lib/python3/dist-packages/mkdocstrings").exists()
 BUILD = pathlib.Path()
 VERSION = re.search(r'#define XTUNE_VERSION "([\d.]+)"', (ROOT / "include/xtune/version.hpp").read_text()).group(1)
 COMMON_LICENSE = pathlib.Path("/usr/share/common-licenses/Apache-2.0")
@@ -478,7 +479,7 @@ class Site(unittest.TestCase):
         named = set(re.findall(r"([a-z-]+\.md)$", text_of("mkdocs.yml"), re.MULTILINE))
         self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
 
-    @unittest.skipUnless(shutil.which("mkdocs"), "MkDocs is not installed [apt: mkdocs]")
+    @unittest.skipUnless(MKDOCS, "MkDocs is not installed [apt: mkdocs mkdocstrings mkdocstrings-python-handlers]")
     def test_it_is_built_without_a_warning(self):
         with tempfile.TemporaryDirectory() as folder:
             # A theme that needs no other package.
