@@ -128,16 +128,20 @@ const std::vector<Target>& targets() {
 
 namespace {
 
-/// Of the targets without a GPU of their vendor here, each test has its share: an emulated GPU with waves of 64 lanes,
-/// one with waves of 32, in turn by title; and what only compiles is for tests of the compiler.
+/// Of the targets without a GPU of their vendor here, each test has its share, in turn by title: an emulated GPU with
+/// waves of 64 lanes, one with waves of 32, and one of NVIDIA's that only compiles. Others that only compile are for
+/// tests of the compiler.
 bool is_in_share(const Target& target, const char* title) {
-  if (!target.device) return target.backend != "hip";
-  if (!is_emulated(target.device->info())) return true;
+  const auto is_made_up = [](const Target& one) { return !one.device || is_emulated(one.device->info()); };
+  if (!is_made_up(target)) return true;
+  if (!target.device && target.backend == "hip") return false;
   std::vector<const Target*> alike;
-  for (const Target& other : targets())
-    if (other.device && is_emulated(other.device->info()) &&
-        other.device->info().warp_size == target.device->info().warp_size)
+  for (const Target& other : targets()) {
+    if (!is_made_up(other) || !other.device != !target.device) continue;
+    if (target.device ? other.device->info().warp_size == target.device->info().warp_size
+                      : other.backend == target.backend)
       alike.push_back(&other);
+  }
   return alike[std::strlen(title) % alike.size()] == &target;
 }
 
