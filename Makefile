@@ -4,6 +4,8 @@
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
+# Tests wait for workers, jobs and files half of their time.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 # ON: warnings are errors, as in CI.
 WERROR ?= OFF
 CLANG_TIDY ?= clang-tidy-19
@@ -21,7 +23,7 @@ asan tsan: PRESET = $@
 test asan tsan: deps
 	cmake --preset $(PRESET) -DXTUNE_WERROR=$(WERROR)
 	cmake --build --preset $(PRESET) -j $(JOBS)
-	ctest --preset $(PRESET) -j $(JOBS); status=$$?; python3 tests/skipped.py build/$(PRESET); exit $$status
+	ctest --preset $(PRESET) -j $(TEST_JOBS); status=$$?; python3 tests/skipped.py build/$(PRESET); exit $$status
 
 # Lines that the tests execute, by directory. A failed test does not change them.
 coverage:
