@@ -28,7 +28,6 @@ except ImportError:
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECIPE = ROOT / "packaging/spack/packages/xtune/package.py"
 LMOD = next((path for path in sorted(pathlib.Path("/usr/share/lmod").glob("*/init/bash"))), None)
-MKDOCS = shutil.which("mkdocs") and pathlib.Path("/usr/lib/python3/dist-packages/mkdocstrings").exists()
 BUILD = pathlib.Path()
 VERSION = re.search(r'#define XTUNE_VERSION "([\d.]+)"', (ROOT / "include/xtune/version.hpp").read_text()).group(1)
 COMMON_LICENSE = pathlib.Path("/usr/share/common-licenses/Apache-2.0")
@@ -358,7 +357,7 @@ class Skips(unittest.TestCase):
             for packages in re.findall(r'xtune_skipped_test\(\w+\s+"[^"]*"\s+"?([a-z\d +-]+)"?\)', path.read_text()):
                 named.update(packages.split())
         self.assertLessEqual(
-            {"chromium", "slurm-wlm", "mkdocs", "pybind11-dev", "doxygen", "rsync", "pkg-config"}, named
+            {"chromium", "slurm-wlm", "mkdocs-material", "pybind11-dev", "doxygen", "rsync", "pkg-config"}, named
         )
         self.assertEqual(named - set(" ".join(lists).split()), set())
 
@@ -470,28 +469,6 @@ class Installed(unittest.TestCase):
         before = pathlib.Path(folder.name) / "installed"
         subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(before)], check=True, capture_output=True)
         before.rename(self.prefix)
-
-
-class Site(unittest.TestCase):
-    """The documentation as a site."""
-
-    def test_it_shows_every_page(self):
-        named = set(re.findall(r"([a-z-]+\.md)$", text_of("mkdocs.yml"), re.MULTILINE))
-        self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
-
-    @unittest.skipUnless(MKDOCS, "MkDocs is not installed [apt: mkdocs mkdocstrings mkdocstrings-python-handlers]")
-    def test_it_is_built_without_a_warning(self):
-        with tempfile.TemporaryDirectory() as folder:
-            # A theme that needs no other package.
-            done = subprocess.run(
-                ["mkdocs", "build", "--strict", "--theme", "mkdocs", "--site-dir", folder],
-                cwd=ROOT,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue((pathlib.Path(folder) / "spec-format/index.html").exists())
 
 
 class Files(Installed):

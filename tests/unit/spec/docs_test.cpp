@@ -1,6 +1,7 @@
 // The examples of README and docs/spec-format.md are specs that xtune takes.
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <sstream>
@@ -68,36 +69,68 @@ TEST_CASE("the documentation's example is valid") {
   CHECK(make_space(spec, spec.cases.front(), {{"device.warp_size", std::int64_t{64}}}).size() == 5 * 3 * 2 * 3);
 }
 
+namespace {
+
+/// Where the documentation has the table of a section's keys.
+struct Table {
+  const char* file;
+  const char* heading;
+  const char* link;
+  std::set<std::string> more = {};  ///< keys of the section that stands above
+};
+
+const std::map<std::string, Table>& tables() {
+  static const std::map<std::string, Table> all{
+      {"[kernel]", {"spec-format.md", "\n## [kernel]", "spec-format.md#kernel"}},
+      {"[launch]", {"spec-format.md", "\n## [launch]", "spec-format.md#launch"}},
+      {"[[steps]]", {"spec-format.md", "\n## [[steps]]", "spec-format.md#steps"}},
+      {"[[args]]", {"spec-format.md", "\n## [[args]]", "spec-format.md#args"}},
+      {"[[args.fields]]", {"spec-format.md", "\n| Key of a field |", "spec-format.md#structs-and-vectors"}},
+      {"kind = \"struct\"", {"spec-format.md", "\n| Key of a struct |", "spec-format.md#structs-and-vectors"}},
+      {"kind = \"table\"", {"spec-format.md", "\n### Tables of addresses", "spec-format.md#tables-of-addresses"}},
+      {"kind = \"tensor_map\"",
+       {"spec-format.md", "\n### Tensor maps", "spec-format.md#tensor-maps", {"shape", "dtype"}}},
+      {"[validate]", {"spec-format.md", "\n## [validate]", "spec-format.md#validate"}},
+      {"[process]", {"process.md", "\n| key | default | meaning |", "process.md"}},
+      {"[measure]", {"spec-format.md", "\n## [measure]", "spec-format.md#measure"}},
+      {"[search]", {"spec-format.md", "\n## [search]", "spec-format.md#search"}},
+      {"[objective]", {"spec-format.md", "\n## [objective]", "spec-format.md#objective"}},
+      {"[candidates]", {"spec-format.md", "\n## [candidates]", "spec-format.md#candidates"}},
+      {"[dispatch]", {"spec-format.md", "\n| Key of `[dispatch]`", "spec-format.md#metrics-and-dispatch"}},
+  };
+  return all;
+}
+
+}  // namespace
+
 TEST_CASE("the documentation lists exactly the keys of each section") {
-  struct Table {
-    const char* file;
-    const char* heading;
-    std::set<std::string> more = {};  ///< keys of the section that stands above
-  };
-  const std::map<std::string, Table> tables{
-      {"[kernel]", {"spec-format.md", "\n## [kernel]"}},
-      {"[launch]", {"spec-format.md", "\n## [launch]"}},
-      {"[[steps]]", {"spec-format.md", "\n## [[steps]]"}},
-      {"[[args]]", {"spec-format.md", "\n## [[args]]"}},
-      {"[[args.fields]]", {"spec-format.md", "\n| Key of a field |"}},
-      {"kind = \"struct\"", {"spec-format.md", "\n| Key of a struct |"}},
-      {"kind = \"table\"", {"spec-format.md", "\n### Tables of addresses"}},
-      {"kind = \"tensor_map\"", {"spec-format.md", "\n### Tensor maps", {"shape", "dtype"}}},
-      {"[validate]", {"spec-format.md", "\n## [validate]"}},
-      {"[process]", {"process.md", "\n| key | default | meaning |"}},
-      {"[measure]", {"spec-format.md", "\n## [measure]"}},
-      {"[search]", {"spec-format.md", "\n## [search]"}},
-      {"[objective]", {"spec-format.md", "\n## [objective]"}},
-      {"[candidates]", {"spec-format.md", "\n## [candidates]"}},
-      {"[dispatch]", {"spec-format.md", "\n| Key of `[dispatch]`"}},
-  };
   const SectionKeys sections = keys_of_sections();
-  CHECK(sections.size() == tables.size());
+  CHECK(sections.size() == tables().size());
   for (const auto& [title, keys] : sections) {
     CAPTURE(title);
-    const Table& table = tables.at(title);
+    const Table& table = tables().at(title);
     std::set<std::string> expected(keys.begin(), keys.end());
     expected.insert(table.more.begin(), table.more.end());
     CHECK(keys_of_table(table.file, table.heading) == expected);
   }
+}
+
+TEST_CASE("docs/spec-keys.md is made of the lists of keys") {
+  std::string page =
+      "# Keys of a spec\n\n"
+      "Made of the lists by which xtune reads a spec. Each section's name leads to what its keys mean.\n\n"
+      "| Section | Keys |\n|---|---|\n";
+  for (const auto& [title, keys] : keys_of_sections()) {
+    page += "| [`" + title + "`](" + tables().at(title).link + ") |";
+    for (const std::string& key : keys) page += " `" + key + "`";
+    page += " |\n";
+  }
+  page +=
+      "\n`[problem]`, `[[cases]]`, `[derived]`, `[metrics]` and `[space.params]` have names of your own. `[space]` "
+      "has\n"
+      "`params`, `constraints` and `configs` ([spec-format.md](spec-format.md#space)); `[on.host]` and its like have\n"
+      "sections ([spec-format.md](spec-format.md#oncuda-onhip-onhost-onkokkos)).\n";
+  if (std::getenv("XTUNE_WRITE_DOCS")) write_file_atomically(XTUNE_DOCS "/spec-keys.md", page);
+  INFO("XTUNE_WRITE_DOCS=1 test_spec -tc='docs/spec-keys.md*' writes it");
+  CHECK(read_file(XTUNE_DOCS "/spec-keys.md") == page);
 }

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""The documentation as a site (make docs): every page is in it, no link of it is broken, and its search knows their words."""
+import importlib.util
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEBIANS = pathlib.Path("/usr/share/mkdocs/themes/material")  # not among Python's packages
+INSTALLED = (
+    shutil.which("mkdocs")
+    and (DEBIANS.exists() or importlib.util.find_spec("material"))
+    and pathlib.Path("/usr/lib/python3/dist-packages/mkdocstrings_handlers/python").exists()
+)
+
+
+class Site(unittest.TestCase):
+    def test_it_shows_every_page(self):
+        named = set(re.findall(r"([a-z-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+        self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
+
+    @unittest.skipUnless(INSTALLED, "MkDocs is not installed whole [apt: mkdocs-material mkdocstrings-python-handlers]")
+    def test_it_is_built_without_a_warning_and_can_be_searched(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = ["mkdocs", "build", "--strict", "--site-dir", folder]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            index = json.loads((pathlib.Path(folder) / "search/search_index.json").read_text())
+        text = " ".join(each["text"] for each in index["docs"] if not each["location"].startswith("spec-keys"))
+        keys = re.findall(r"`(\w+)`", (ROOT / "docs/spec-keys.md").read_text())
+        self.assertGreater(len(keys), 100)
+        for word in [*keys, "xtune validate", "XTUNE_CACHE_DIR", "never written"]:
+            self.assertIn(word, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
