@@ -80,7 +80,7 @@ SHAPES = [
 ]
 # Lines that a run prints only with some times. Others that begin so are of the same kind.
 BY_TIMES = re.compile(
-    r"\.\.\. 0 more|default: (the|a time)|same in all rows:|finals: 0|no clear winner|0 tied|certain:|the device (was|became)|tainted:|problem .*0 records? skipped"
+    r"\.\.\. 0 more|default: (the|a time)|same in all rows:|finals: 0|no clear winner|0 tied|certain:|the device (was|became)|tainted:|problem .*faster, but skipped"
 )
 DEVICE = re.compile(r" on (\S.*) \((\w+), host\)")
 CHANGE = re.compile(r"change\s+`([^`]+)`\s+to\s+`([^`]+)`")

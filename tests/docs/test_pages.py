@@ -179,6 +179,8 @@ finals: 12 configurations in 5 rounds; all times are on their scale
         self.assertEqual(pages.shape(one), pages.shape(other))
         self.assertEqual(len(pages.shape(one)), 7)
         self.assertNotEqual(pages.shape(one), pages.shape(one.replace("is tied with", "is like")))
+        skipped = "problem N=256 on AMD EPYC (x86_64_v4, host), distance 0: faster, but skipped: 2 of another state"
+        self.assertEqual(pages.differences(f"exact: B=4\n{skipped}", "exact: B=4"), ([], []))
 
     def test_pictures_load_and_run_nothing(self):
         begin = '<svg xmlns="http://www.w3.org/2000/svg">'
