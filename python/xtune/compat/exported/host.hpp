@@ -80,7 +80,7 @@ constexpr std::size_t saved_words = 20, entry_word = 11;
 class BlockRunner {
  public:
   ~BlockRunner() {
-    if (stacks_) munmap(stacks_, count_ * stride);
+    if (stacks_) munmap(stacks_, count_ * stride_);
   }
 
   /// Throws Failure if threads wait for each other forever.
@@ -111,7 +111,7 @@ class BlockRunner {
   }
 
  private:
-  static constexpr std::size_t stride = std::size_t{68} << 10;  // the lowest page is not accessible
+  static constexpr std::size_t stack_bytes = std::size_t{64} << 10;  // above a page that is not accessible
   struct Fiber {
     void* top = nullptr;
     Index index{};
@@ -128,21 +128,22 @@ class BlockRunner {
 
   void require_stacks(std::size_t count) {
     if (count <= count_) return;
-    if (stacks_) munmap(stacks_, count_ * stride);
+    if (stacks_) munmap(stacks_, count_ * stride_);
     count_ = 0;
     void* const memory =
-        mmap(nullptr, count * stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        mmap(nullptr, count * stride_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     stacks_ = static_cast<char*>(memory);
     count_ = count;
     fibers_.resize(count);
     static std::atomic<int> guards{8192};  // the system limits the number of mappings
-    for (std::size_t i = 0; i < count && guards-- > 0; ++i) mprotect(stacks_ + i * stride, 4096, PROT_NONE);
+    for (std::size_t i = 0; i < count && guards-- > 0; ++i)
+      mprotect(stacks_ + i * stride_, stride_ - stack_bytes, PROT_NONE);
   }
 
   /// Starts with `enter`. Neighbours do not begin at the same offset of a page, which would strain the caches.
   void* fresh_stack(std::size_t i) {
-    auto* const top = reinterpret_cast<std::uintptr_t*>(stacks_ + (i + 1) * stride - i % 32 * 128);
+    auto* const top = reinterpret_cast<std::uintptr_t*>(stacks_ + (i + 1) * stride_ - i % 32 * 128);
     std::uintptr_t* const words = top - saved_words;
     std::fill(words, top, 0);
     words[entry_word] = reinterpret_cast<std::uintptr_t>(&enter);
@@ -245,6 +246,7 @@ class BlockRunner {
     }
   }
 
+  const std::size_t stride_ = stack_bytes + static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   char* stacks_ = nullptr;
   std::size_t count_ = 0, live_ = 0, next_ = 0;
   std::vector<Fiber> fibers_;

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <boost/context/detail/fcontext.hpp>
@@ -49,7 +50,7 @@ AddressSanitizer look_up() {
   return calls.poison && calls.unpoison && calls.start_switch && calls.finish_switch ? calls : AddressSanitizer{};
 }
 
-constexpr std::size_t guard_bytes = 4096;
+const auto guard_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));  // of 64 KiB on some Arm servers
 // Each guard page splits a mapping in two; Linux allows 65530 of them by default (vm.max_map_count).
 constexpr std::size_t guard_budget = 16384;
 std::atomic<std::size_t> guards_in_use{0};
