@@ -93,7 +93,7 @@ struct XtuneFp8 {
   explicit operator bool() const { return (__x & 0x7fu) != 0; }
 #define XTUNE_FP8_INTEGER(T, low, high) \
   explicit operator T() const { return xtune_to_integer<T>(static_cast<double>(*this), low, high); }
-  XTUNE_FP8_INTEGER(char, -128.0, 127.0)
+  XTUNE_FP8_INTEGER(char, char(-1) < 0 ? -128.0 : 0.0, char(-1) < 0 ? 127.0 : 255.0)
   XTUNE_FP8_INTEGER(signed char, -128.0, 127.0)
   XTUNE_FP8_INTEGER(unsigned char, 0.0, 255.0)
   XTUNE_FP8_INTEGER(short, -32768.0, 32767.0)

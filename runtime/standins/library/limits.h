@@ -11,9 +11,9 @@
 #undef UCHAR_MAX
 #define UCHAR_MAX 255
 #undef CHAR_MIN
-#define CHAR_MIN SCHAR_MIN
+#define CHAR_MIN ('\xff' < 0 ? SCHAR_MIN : 0)
 #undef CHAR_MAX
-#define CHAR_MAX SCHAR_MAX
+#define CHAR_MAX ('\xff' < 0 ? SCHAR_MAX : UCHAR_MAX)
 #undef SHRT_MIN
 #define SHRT_MIN (-SHRT_MAX - 1)
 #undef SHRT_MAX

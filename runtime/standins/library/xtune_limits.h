@@ -22,7 +22,7 @@ struct xtune_integer_limits {
   template <>                                       \
   struct numeric_limits<type> : xtune_integer_limits<type, low, high, bits> {};
 XTUNE_INTEGER_LIMITS(bool, false, true, 1)
-XTUNE_INTEGER_LIMITS(char, -128, 127, 7)
+XTUNE_INTEGER_LIMITS(char, char(-1) < 0 ? -128 : 0, char(-1) < 0 ? 127 : 255, char(-1) < 0 ? 7 : 8)
 XTUNE_INTEGER_LIMITS(signed char, -128, 127, 7)
 XTUNE_INTEGER_LIMITS(unsigned char, 0, 255, 8)
 XTUNE_INTEGER_LIMITS(short, -32768, 32767, 15)
