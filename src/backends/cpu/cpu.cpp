@@ -129,7 +129,12 @@ device::DeviceInfo cpu_info(const std::filesystem::path& root) {
   info.arch = own_arch();
   info.vendor = "cpu";
   info.name = base::printable(field(root / "proc/cpuinfo", "model name"), 120);
-  if (info.name.empty()) info.name = info.arch + " CPU";
+  if (info.name.empty()) {  // Linux on Arm has only numbers, such as 0x41 0xd4f of Grace
+    info.name = info.arch + " CPU";
+    for (const char* label : {"CPU implementer", "CPU part"})
+      if (const std::string number = base::printable(field(root / "proc/cpuinfo", label), 20); !number.empty())
+        info.name += " " + number;
+  }
   info.warp_size = 32;
   info.compute_units = static_cast<int>(system::usable_cpus());
   if (const std::int64_t quota = system::cpu_quota_milli(root); quota < info.compute_units * std::int64_t{1000})

@@ -30,7 +30,7 @@ void put(const std::filesystem::path& path, const std::string& text) {
 
 std::string refusal(Artifact artifact) {
   try {
-    const KernelLibrary library(artifact, "x86_64_v2");
+    const KernelLibrary library(artifact, cpu::known_host_archs().front());
   } catch (const CandidateFailure& failure) {
     CHECK(failure.outcome() == Outcome::launch_failed);
     return failure.what();
@@ -63,6 +63,13 @@ TEST_CASE("the CPU's facts come from procfs and sysfs") {
   CHECK(cpu::cpu_info(root.path()).cpu_quota_milli == 0);
   put(cache / "index2/size", "300M\n");
   CHECK(cpu::cpu_info(root.path()).l2_bytes == 32 << 20);
+}
+
+TEST_CASE("a CPU without a name is named by its maker's numbers") {
+  const TemporaryDirectory root;
+  put(root.path() / "proc/cpuinfo",
+      "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd4f\n");
+  CHECK(cpu::cpu_info(root.path()).name == cpu::own_arch() + " CPU 0x41 0xd4f");
 }
 
 TEST_CASE("a machine that reports nothing is still a device") {
@@ -104,7 +111,7 @@ TEST_CASE("levels of the instruction set run on those above") {
 
 TEST_CASE("an image that cannot be loaded is refused with its reason") {
   Artifact artifact;
-  artifact.arch = "x86_64_v2";
+  artifact.arch = cpu::known_host_archs().front();
   artifact.entry_symbol = "xtune_kernel";
   CHECK(refusal(artifact).find("0 bytes") != std::string::npos);
   artifact.image =

@@ -76,21 +76,23 @@ TEST_CASE("Code of a kernel whose threads live on stays loaded") {
   while (out[2] == 0) std::this_thread::yield();
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 TEST_CASE("Denormal numbers that a kernel's options flush to zero are there for the next one") {
   Host host;
   const Artifact plain = host.compile(sums_denormals);
   const Artifact fast = host.compile(sums_denormals, {"-ffast-math"});
-  const Artifact flushes =
-      host.compile("__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);\n" + std::string(sums_denormals));
+#if defined(__x86_64__)
+  const std::string flush = "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);\n";
+#else
+  const std::string flush = "__builtin_aarch64_set_fpcr(__builtin_aarch64_get_fpcr() | 1u << 24);\n";
+#endif
+  const Artifact flushes = host.compile(flush + sums_denormals);
   for (const Artifact* before : {&plain, &fast, &flushes}) {
     host.run(*before);
     for (const int seen : host.run(plain)) CHECK(seen == 1);
   }
 }
-#endif
 
-#if defined(__x86_64__) || defined(__aarch64__)
 TEST_CASE("Emptying the caches takes no memory, whatever their size, and changes nothing that a launch reads") {
   Host host;
   CompileRequest request;
