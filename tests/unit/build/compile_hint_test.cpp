@@ -173,6 +173,7 @@ TEST_CASE("What only NVIDIA GPUs have is named alike on all other backends, with
        "no member named 'coalesced_threads' in namespace 'cooperative_groups'",
        "cooperative groups beyond grids, blocks and parts of a warp; ");
   both("invalid 'asm': invalid constraint", "cannot compile inline asm", "inline PTX; ");
+  both("unknown mnemonic `mov.u32' -- `mov.u32 x1,%laneid'", "unrecognized instruction mnemonic", "inline PTX; ");
   both("'normcdfinvf' was not declared in this scope", "use of undeclared identifier 'normcdfinvf'", "'normcdfinvf'; ");
   both("'__nv_new' was not declared in this scope", "use of undeclared identifier '__nv_new'", "'__nv_new'; ");
   CHECK(contains(hint(KernelCompiler::hiprtc, "k.cu:2:174: error: call to '__brev' is ambiguous\n"),
