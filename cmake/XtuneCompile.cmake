@@ -27,6 +27,8 @@ endif()
 add_library(xtune_options INTERFACE)
 target_include_directories(xtune_options INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
 target_compile_options(xtune_options INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${XTUNE_WERROR}>:-Werror>)
+# References, ranks and proposals are the same on every machine: a product and a sum round separately unless the code says fma.
+target_compile_options(xtune_options INTERFACE -ffp-contract=off)
 # GCC 12 takes std::string's own memcpy for overlapping, or for out of bounds (GCC bugs 105651 and 105329); GCC 14 with -O1
 # std::vector's.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
