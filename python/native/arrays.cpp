@@ -3,12 +3,7 @@
 // array by its struct: all cost well below 1 us.
 #include "arrays.hpp"
 
-#include <pybind11/numpy.h>
-
-#include <map>
-#include <string_view>
-
-#include "convert.hpp"
+#include "errors.hpp"
 #include "xtune/dtype.hpp"
 #include "xtune/error.hpp"
 
@@ -91,12 +86,11 @@ void* exchange_stream(const StreamOwner& owner) {
   void* stream = nullptr;
   if (owner.device_type == dlpack::cpu) return stream;
   if (owner.exchange->stream(owner.device_type, static_cast<std::int32_t>(owner.device), &stream) != 0)
-    throw py::error_already_set();
+    throw ErrorSet();
   return stream;
 }
 
-py::object exchange_output(const StreamOwner& owner, DType dtype, const std::vector<std::int64_t>& shape,
-                           Array& array) {
+Object exchange_output(const StreamOwner& owner, DType dtype, const std::vector<std::int64_t>& shape, Array& array) {
   std::vector<std::int64_t> extents = shape;
   dlpack::Tensor prototype{nullptr,
                            {owner.device_type, static_cast<std::int32_t>(owner.device)},
@@ -111,7 +105,7 @@ py::object exchange_output(const StreamOwner& owner, DType dtype, const std::vec
     *static_cast<std::string*>(error) = std::string(kind) + ": " + message;
   };
   if (owner.exchange->allocate(&prototype, &made, &why, keep) != 0) {
-    if (PyErr_Occurred()) throw py::error_already_set();
+    if (PyErr_Occurred()) throw ErrorSet();
     throw Error(ErrorKind::unavailable, "the output was not allocated: " + why);
   }
   array = {};
@@ -121,55 +115,22 @@ py::object exchange_output(const StreamOwner& owner, DType dtype, const std::vec
   std::copy(shape.begin(), shape.end(), array.shape.begin());
   array.lay_in_order();
   void* object = nullptr;
-  if (owner.exchange->to_object(made, &object) != 0) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(static_cast<PyObject*>(object));
+  if (owner.exchange->to_object(made, &object) != 0) throw ErrorSet();
+  return Object::made(static_cast<PyObject*>(object));
 }
 
 namespace {
 
-/// A string that Python compares by its address.
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+using Extents = std::vector<std::int64_t>;
 
-struct Names {
-  PyObject* const dtype = interned("dtype");
-  PyObject* const is_cuda = interned("is_cuda");
-  PyObject* const get_device = interned("get_device");
-  PyObject* const is_contiguous = interned("is_contiguous");
-  PyObject* const data_ptr = interned("data_ptr");
-  PyObject* const numel = interned("numel");
-  PyObject* const shape = interned("shape");
-  PyObject* const stride = interned("stride");
-};
-
-const Names& names() {
-  static const Names all;
-  return all;
+/// A class of a module that is already imported; empty: it is not.
+Object known_class(const char* module, const char* name) {
+  const Object found = known_module(module);
+  return found && found.has(name) ? found.attribute(name) : Object();
 }
 
-py::object attribute(PyObject* object, PyObject* name) {
-  PyObject* const found = PyObject_GetAttr(object, name);
-  if (!found) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(found);
-}
-
-py::object method(PyObject* object, PyObject* name) {
-  PyObject* const arguments[] = {object};
-  PyObject* const answer = PyObject_VectorcallMethod(name, arguments, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-  if (!answer) throw py::error_already_set();
-  return py::reinterpret_steal<py::object>(answer);
-}
-
-std::uintptr_t address_in(const py::object& number) {
-  const unsigned long long address = PyLong_AsUnsignedLongLong(number.ptr());
-  if (PyErr_Occurred()) throw py::error_already_set();
-  return static_cast<std::uintptr_t>(address);
-}
-
-/// A class of a module that is already imported; null: it is not.
-py::object imported_class(const char* module, const char* name) {
-  PyObject* const found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-  if (!found || !PyObject_HasAttrString(found, name)) return {};
-  return py::reinterpret_borrow<py::object>(found).attr(name);
+bool is_subtype(PyTypeObject* type, const Object& base) {
+  return base && PyType_Check(base.get()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base.get()));
 }
 
 /// null: the type has none that this understands.
@@ -179,23 +140,12 @@ const Exchange* exchange_of(PyTypeObject* type) {
     PyErr_Clear();
     return nullptr;
   }
-  const auto capsule = py::reinterpret_steal<py::object>(found);
+  const Object capsule = Object::made(found);
   constexpr const char* name = "dlpack_exchange_api";
-  if (!PyCapsule_IsValid(capsule.ptr(), name)) return nullptr;
-  const auto* exchange = static_cast<const Exchange*>(PyCapsule_GetPointer(capsule.ptr(), name));
+  if (!PyCapsule_IsValid(capsule.get(), name)) return nullptr;
+  const auto* exchange = static_cast<const Exchange*>(PyCapsule_GetPointer(capsule.get(), name));
   while (exchange && exchange->version.major != 1) exchange = exchange->previous;
   return exchange && exchange->view ? exchange : nullptr;
-}
-
-bool is_subtype(PyTypeObject* type, const py::object& base) {
-  return base && PyType_Check(base.ptr()) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base.ptr()));
-}
-
-std::string type_name(PyObject* object) {
-  const py::object type = py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-  const std::string module = py::str(type.attr("__module__"));
-  const std::string name = py::str(type.attr("__qualname__"));
-  return module == "builtins" ? name : module + "." + name;
 }
 
 /// NumPy has no types for these, and hands over their bits; PyTorch had none once.
@@ -204,60 +154,18 @@ bool is_bits(DType wanted, DType given) {
          ((wanted == DType::f8e4m3 || wanted == DType::f8e5m2) && given == DType::u8);
 }
 
-/// Whether elements lie one after the other in C order. strides: in units of `unit`; null: yes.
-template <class Extent>
-bool is_dense(const Extent* shape, const Extent* strides, std::size_t dimensions, Extent unit) {
-  if (!strides) return true;
-  Extent expected = unit;
-  for (std::size_t i = dimensions; i-- > 0;) {
-    if (shape[i] == 0) return true;
-    if (shape[i] != 1 && strides[i] != expected) return false;
-    expected *= shape[i];
+/// Whether elements lie one after the other in C order.
+bool is_dense(const Array& array) {
+  std::int64_t expected = 1;
+  for (std::size_t i = array.rank; i-- > 0;) {
+    if (array.shape[i] == 0) return true;
+    if (array.shape[i] != 1 && array.strides[i] != expected) return false;
+    expected *= array.shape[i];
   }
   return true;
 }
 
 }  // namespace
-
-std::string dtype_name(PyObject* dtype) {
-  static const std::map<std::string, const char*, std::less<>> known{{"float8_e4m3fn", "f8e4m3"},
-                                                                     {"float8_e5m2", "f8e5m2"},
-                                                                     {"float16", "f16"},
-                                                                     {"bfloat16", "bf16"},
-                                                                     {"float32", "f32"},
-                                                                     {"float64", "f64"},
-                                                                     {"int8", "i8"},
-                                                                     {"int16", "i16"},
-                                                                     {"int32", "i32"},
-                                                                     {"int64", "i64"},
-                                                                     {"uint8", "u8"},
-                                                                     {"uint16", "u16"},
-                                                                     {"uint32", "u32"},
-                                                                     {"uint64", "u64"},
-                                                                     {"bool", "bool"},
-                                                                     {"complex64", "c64"},
-                                                                     {"complex128", "c128"},
-                                                                     {"<f2", "f16"},
-                                                                     {"<f4", "f32"},
-                                                                     {"<f8", "f64"},
-                                                                     {"|i1", "i8"},
-                                                                     {"<i2", "i16"},
-                                                                     {"<i4", "i32"},
-                                                                     {"<i8", "i64"},
-                                                                     {"|u1", "u8"},
-                                                                     {"<u2", "u16"},
-                                                                     {"<u4", "u32"},
-                                                                     {"<u8", "u64"},
-                                                                     {"|b1", "bool"},
-                                                                     {"<c8", "c64"},
-                                                                     {"<c16", "c128"}};
-  const std::string text = py::str(py::handle(dtype));
-  std::string_view name = text;
-  constexpr std::string_view torch = "torch.";
-  if (name.substr(0, torch.size()) == torch) name.remove_prefix(torch.size());
-  const auto found = known.find(name);
-  return found == known.end() ? std::string() : found->second;
-}
 
 ArrayReader::ArrayReader(ArrayReader&& other) noexcept
     : argument_(other.argument_),
@@ -280,11 +188,11 @@ ArrayReader::Source ArrayReader::source_of(PyObject* object) {
   if (type == last_type_) return last_source_;
   Source source = Source::unknown;
   const Exchange* exchange = nullptr;
-  if (is_subtype(type, imported_class("torch", "Tensor")))
+  if (is_subtype(type, known_class("torch", "Tensor")))
     source = (exchange = exchange_of(type)) ? Source::exchange : Source::torch;
-  else if (is_subtype(type, imported_class("numpy.ma", "MaskedArray")))
+  else if (is_subtype(type, known_class("numpy.ma", "MaskedArray")))
     source = Source::masked;
-  else if (is_subtype(type, imported_class("numpy", "ndarray")))
+  else if (PyType_IsSubtype(type, numpy_array_type()))
     source = Source::numpy;
   else if (PyObject_HasAttrString(object, "__cuda_array_interface__"))
     source = Source::cuda_interface;
@@ -301,24 +209,17 @@ ArrayReader::Source ArrayReader::source_of(PyObject* object) {
   return source;
 }
 
-Memory ArrayReader::read(PyObject* object, StreamOwner& owner, const std::string& place) {
-  place_ = &place;
-  const Source source = source_of(object);
-  switch (source) {
-    case Source::numpy:
-      return read_numpy(object);
-    case Source::exchange:
-      if (const auto array = from_exchange(object, owner)) return dense(*array, true);
-      [[fallthrough]];
-    case Source::torch:
-      return read_torch(object, owner);
-    case Source::cuda_interface:
-      return dense(from_cuda_interface(object, owner));
-    case Source::dlpack:
-      return dense(from_dlpack(object));
-    default:
-      refuse(object, source);
-  }
+Array ArrayReader::read_whole(PyObject* object, StreamOwner& owner, const std::string& place) {
+  const Array array = read_array(object, owner, place);
+  if (array.dtype != argument_.dtype && !is_bits(argument_.dtype, array.dtype))
+    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
+         to_string(array.dtype) + ": convert it first");
+  if (!is_dense(array))
+    fail(
+        "was given an array that is not contiguous in C order: pass numpy.ascontiguousarray(...) or "
+        "tensor.contiguous()");
+  if (argument_.is_written && !array.is_writable) fail("is written by the kernel and was given a read-only array");
+  return array;
 }
 
 Array ArrayReader::read_array(PyObject* object, StreamOwner& owner, const std::string& place) {
@@ -337,35 +238,28 @@ Array ArrayReader::read_array(PyObject* object, StreamOwner& owner, const std::s
     case Source::dlpack:
       return from_dlpack(object);
     default:
-      refuse(object, source);
+      refuse_object(object, source);
   }
 }
 
-void ArrayReader::refuse(PyObject* object, Source source) const {
+void ArrayReader::refuse_object(PyObject* object, Source source) const {
   if (source == Source::masked) fail("was given a masked array, and a kernel knows no mask: pass array.filled(...)");
   fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given " + type_name(object) +
        ": pass an array of NumPy, PyTorch, CuPy, Numba or JAX, or one that has __cuda_array_interface__ or __dlpack__");
 }
 
-/// For a call that passes addresses: elements of the argument's type, one after the other.
-Memory ArrayReader::dense(const Array& array, bool takes_bits) const {
-  if (array.dtype != argument_.dtype && !(takes_bits && is_bits(argument_.dtype, array.dtype)))
-    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
-         to_string(array.dtype) + ": convert it first");
-  if (!is_dense(array.shape.data(), array.strides.data(), array.rank, std::int64_t{1}))
-    fail("was given an array that is not contiguous in C order: copy it first");
-  if (argument_.is_written && !array.is_writable) fail("is written by the kernel and was given a read-only array");
-  return {array.data, array.bytes()};
-}
-
 DType ArrayReader::dtype_of(PyObject* dtype) {
   if (dtype == last_dtype_) return read_dtype_;
-  const auto found = dtype_from_string(dtype_name(dtype));
-  if (!found) fail("was given an array of " + std::string(py::str(py::handle(dtype))) + ", which no kernel takes");
+  static PyObject* known = nullptr;
+  if (!known) known = imported("xtune._arrays").attribute("DTYPES_BY_TEXT").release();
+  const Object text = Object::made(PyObject_Str(dtype));
+  PyObject* const name = PyDict_GetItem(known, text.get());
+  if (!name) fail("was given an array of " + escaped(text.get()) + ", which no kernel takes");
+  const auto found = value_of<DType>(name);
   Py_INCREF(dtype);
   Py_XDECREF(last_dtype_);
   last_dtype_ = dtype;
-  return read_dtype_ = *found;
+  return read_dtype_ = found;
 }
 
 std::size_t ArrayReader::rank_of(std::size_t dimensions) const {
@@ -374,58 +268,44 @@ std::size_t ArrayReader::rank_of(std::size_t dimensions) const {
 }
 
 Array ArrayReader::from_numpy(PyObject* object) {
-  const auto* const from = py::detail::array_proxy(object);
+  const auto& from = *reinterpret_cast<const NumpyArray*>(object);
   require_place(true, "a NumPy array");
   Array array;
-  array.data = from->data;
-  array.dtype = dtype_of(from->descr);
-  array.is_writable = (from->flags & py::detail::npy_api::NPY_ARRAY_WRITEABLE_) != 0;
-  array.rank = rank_of(static_cast<std::size_t>(from->nd));
+  array.data = from.data;
+  array.dtype = dtype_of(from.dtype);
+  array.is_writable = (from.flags & NumpyArray::writeable) != 0;
+  array.rank = rank_of(static_cast<std::size_t>(from.dimensions));
   const auto element = static_cast<std::int64_t>(size_of(array.dtype));
   for (std::size_t i = 0; i < array.rank; ++i) {
-    if (from->strides[i] % element != 0)
+    array.shape[i] = from.shape[i];
+    array.strides[i] = from.strides[i] / element;
+    if (array.strides[i] * element != from.strides[i])
       fail("was given an array whose elements do not lie at multiples of their size");
-    array.shape[i] = from->dimensions[i];
-    array.strides[i] = from->strides[i] / element;
   }
   return array;
 }
 
 Array ArrayReader::from_torch(PyObject* object, StreamOwner& owner) {
-  const Names& name = names();
-  const bool is_cuda = attribute(object, name.is_cuda).ptr() == Py_True;
+  const Object tensor = Object::shared(object);
+  const bool is_cuda = is_true(tensor.attribute("is_cuda").get());
   require_place(!is_cuda, "a tensor");
   Array array;
-  array.dtype = dtype_of(attribute(object, name.dtype).ptr());
-  const py::object shape = attribute(object, name.shape), strides = method(object, name.stride);
-  if (!PyTuple_Check(shape.ptr()) || !PyTuple_Check(strides.ptr())) fail("was given a tensor without strides");
-  array.rank = rank_of(static_cast<std::size_t>(PyTuple_GET_SIZE(shape.ptr())));
-  for (std::size_t i = 0; i < array.rank; ++i) {
-    const auto at = static_cast<Py_ssize_t>(i);
-    array.shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape.ptr(), at));
-    array.strides[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(strides.ptr(), at));
-  }
-  if (PyErr_Occurred()) throw py::error_already_set();
+  array.dtype = dtype_of(tensor.attribute("dtype").get());
+  const Extents shape = value_of<Extents>(tensor.attribute("shape").get());
+  const Extents strides = value_of<Extents>(tensor.attribute("stride")().get());
+  array.rank = rank_of(shape.size());
+  if (strides.size() != array.rank) fail("was given a tensor without strides");
+  std::copy(shape.begin(), shape.end(), array.shape.begin());
+  std::copy(strides.begin(), strides.end(), array.strides.begin());
   if (is_cuda) {
-    const long device = PyLong_AsLong(method(object, name.get_device).ptr());
+    const long device = value_of<long>(tensor.attribute("get_device")().get());
     if (owner.kind == StreamOwner::Kind::torch && owner.device != device)
       fail("is on device " + std::to_string(device) + ", and an argument before it is on device " +
            std::to_string(owner.device));
     owner = {StreamOwner::Kind::torch, device};
   }
-  array.data = reinterpret_cast<void*>(address_in(method(object, name.data_ptr)));
+  array.data = value_of<void*>(tensor.attribute("data_ptr")().get());
   return array;
-}
-
-void ArrayReader::require_dtype(PyObject* dtype) {
-  if (dtype == last_dtype_) return;
-  const auto given = dtype_from_string(dtype_name(dtype));
-  if (given != argument_.dtype && !(given && is_bits(argument_.dtype, *given)))
-    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
-         std::string(py::str(py::handle(dtype))) + ": convert it first");
-  Py_INCREF(dtype);
-  Py_XDECREF(last_dtype_);
-  last_dtype_ = dtype;
 }
 
 void ArrayReader::require_place(bool is_host, const char* what) const {
@@ -435,73 +315,43 @@ void ArrayReader::require_place(bool is_host, const char* what) const {
                 : " on a GPU, and the kernel runs on the host: copy it there"));
 }
 
-Memory ArrayReader::read_numpy(PyObject* object) {
-  const auto* const array = py::detail::array_proxy(object);
-  require_place(true, "a NumPy array");
-  require_dtype(array->descr);
-  using Flags = py::detail::npy_api;
-  if (!(array->flags & Flags::NPY_ARRAY_C_CONTIGUOUS_))
-    fail("was given an array that is not contiguous in C order: pass numpy.ascontiguousarray(...)");
-  if (argument_.is_written && !(array->flags & Flags::NPY_ARRAY_WRITEABLE_))
-    fail("is written by the kernel and was given a read-only array");
-  std::size_t bytes = size_of(argument_.dtype);
-  for (int i = 0; i < array->nd; ++i) bytes *= static_cast<std::size_t>(array->dimensions[i]);
-  return {array->data, bytes};
-}
-
-Memory ArrayReader::read_torch(PyObject* object, StreamOwner& owner) {
-  const Names& name = names();
-  const bool is_cuda = attribute(object, name.is_cuda).ptr() == Py_True;
-  require_place(!is_cuda, "a tensor");
-  require_dtype(attribute(object, name.dtype).ptr());
-  if (method(object, name.is_contiguous).ptr() != Py_True)
-    fail("was given a tensor that is not contiguous: pass tensor.contiguous()");
-  if (is_cuda && owner.kind != StreamOwner::Kind::torch)
-    owner = {StreamOwner::Kind::torch, PyLong_AsLong(method(object, name.get_device).ptr())};
-  const std::size_t bytes = address_in(method(object, name.numel)) * size_of(argument_.dtype);
-  return {reinterpret_cast<void*>(address_in(method(object, name.data_ptr))), bytes};
-}
-
-Array ArrayReader::from_cuda_interface(PyObject* object, StreamOwner& owner) const {
-  const py::object described = py::reinterpret_borrow<py::object>(object).attr("__cuda_array_interface__");
-  if (!py::isinstance<py::dict>(described) || !described.contains("typestr") || !described.contains("shape") ||
-      !described.contains("data"))
+Array ArrayReader::from_cuda_interface(PyObject* object, StreamOwner& owner) {
+  const Object interface = Object::shared(object).attribute("__cuda_array_interface__");
+  const auto field = [&](const char* name) {
+    return PyDict_Check(interface.get()) ? PyDict_GetItemString(interface.get(), name) : nullptr;
+  };
+  if (!field("typestr") || !field("shape") || !field("data"))
     fail("has a __cuda_array_interface__ that lacks typestr, shape or data");
-  const py::dict interface(described);
   require_place(false, "an array");
-  const auto dtype = dtype_from_string(dtype_name(interface["typestr"].ptr()));
-  if (!dtype)
-    fail(std::string("is a buffer of ") + to_string(argument_.dtype) + " and was given an array of " +
-         std::string(py::str(interface["typestr"])) + ": convert it first");
   Array array;
-  array.dtype = *dtype;
-  const auto shape = interface["shape"].cast<std::vector<std::int64_t>>();
+  array.dtype = dtype_of(field("typestr"));
+  const auto shape = value_of<Extents>(field("shape"));
   array.rank = rank_of(shape.size());
   std::copy(shape.begin(), shape.end(), array.shape.begin());
   const auto element = static_cast<std::int64_t>(size_of(array.dtype));
-  if (interface.contains("strides") && !interface["strides"].is_none()) {
-    const auto strides = interface["strides"].cast<std::vector<std::int64_t>>();
+  if (field("strides") && field("strides") != Py_None) {
+    const auto strides = value_of<Extents>(field("strides"));
     if (strides.size() != array.rank) fail("has a __cuda_array_interface__ with other strides than dimensions");
     for (std::size_t i = 0; i < array.rank; ++i) array.strides[i] = strides[i] / element;
   } else {
     array.lay_in_order();
   }
-  const py::tuple data = interface["data"];
-  array.is_writable = !data[1].cast<bool>();
+  const auto [address, is_read_only] = value_of<std::pair<void*, bool>>(field("data"));
+  array.is_writable = !is_read_only;
   if (owner.kind == StreamOwner::Kind::none && type_name(object).substr(0, 5) == "cupy.")
     owner.kind = StreamOwner::Kind::cupy;
-  array.data = reinterpret_cast<void*>(data[0].cast<std::uintptr_t>());
+  array.data = address;
   return array;
 }
 
 Array ArrayReader::from_dlpack(PyObject* object) const {
-  const py::object capsule = py::reinterpret_borrow<py::object>(object).attr("__dlpack__")();
-  auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  const Object capsule = Object::shared(object).attribute("__dlpack__")();
+  auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(capsule.get(), "dltensor"));
   if (!managed) {
     PyErr_Clear();
-    fail("has a __dlpack__ that returns " + shown(capsule) + ", which is not a capsule of a tensor");
+    fail("has a __dlpack__ that returns " + shown(capsule.get()) + ", which is not a capsule of a tensor");
   }
-  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  PyCapsule_SetName(capsule.get(), "used_dltensor");
   // The array itself keeps the memory during the call.
   struct Release {
     dlpack::Managed* managed;

@@ -2,15 +2,13 @@
 // The memory of arrays of NumPy, PyTorch, CuPy, Numba, JAX and others, for calls of a kernel.
 #pragma once
 
-#include <Python.h>
-#include <pybind11/pybind11.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "object.hpp"
 #include "xtune/array.hpp"
 #include "xtune/kernel.hpp"
 
@@ -33,14 +31,7 @@ struct StreamOwner {
 /// The stream on which the library of the arrays works.
 void* exchange_stream(const StreamOwner& owner);
 /// A new array of that library on its device; array: receives its memory. Throws what the library raises.
-pybind11::object exchange_output(const StreamOwner& owner, DType dtype, const std::vector<std::int64_t>& shape,
-                                 Array& array);
-
-/// Memory of an array.
-struct Memory {
-  void* pointer = nullptr;
-  std::size_t bytes = 0;
-};
+Object exchange_output(const StreamOwner& owner, DType dtype, const std::vector<std::int64_t>& shape, Array& array);
 
 /// Reads the arrays that are passed for one argument. Not thread-safe: used under the GIL.
 class ArrayReader {
@@ -53,7 +44,7 @@ class ArrayReader {
 
   /// place: of the argument, for messages. Throws Error(invalid_argument) for an array that does not fit, and for an
   /// object that is not an array.
-  Memory read(PyObject* object, StreamOwner& owner, const std::string& place);
+  Array read_whole(PyObject* object, StreamOwner& owner, const std::string& place);
   /// The same with type, shape and strides, which the kernel then judges. Throws Error(invalid_argument) for an object
   /// that is not an array, in other memory than the kernel's, or on another device than the owner's.
   Array read_array(PyObject* object, StreamOwner& owner, const std::string& place);
@@ -62,19 +53,15 @@ class ArrayReader {
   enum class Source { unknown, numpy, masked, exchange, torch, cuda_interface, dlpack };
 
   Source source_of(PyObject* object);
-  [[noreturn]] void refuse(PyObject* object, Source source) const;
+  [[noreturn]] void refuse_object(PyObject* object, Source source) const;
   DType dtype_of(PyObject* dtype);
   Array from_numpy(PyObject* object);
   std::optional<Array> from_exchange(PyObject* object, StreamOwner& owner) const;
   Array from_torch(PyObject* object, StreamOwner& owner);
-  Array from_cuda_interface(PyObject* object, StreamOwner& owner) const;
+  Array from_cuda_interface(PyObject* object, StreamOwner& owner);
   Array from_dlpack(PyObject* object) const;
   Array from_tensor(const dlpack::Tensor& tensor) const;
-  Memory read_numpy(PyObject* object);
-  Memory read_torch(PyObject* object, StreamOwner& owner);
-  Memory dense(const Array& array, bool takes_bits = false) const;
   std::size_t rank_of(std::size_t dimensions) const;
-  void require_dtype(PyObject* dtype);
   void require_place(bool is_host, const char* what) const;
   [[noreturn]] void fail(const std::string& why) const;
 
@@ -84,12 +71,8 @@ class ArrayReader {
   PyTypeObject* last_type_ = nullptr;   ///< the type of the array that was read last, and how it is read
   Source last_source_ = Source::unknown;
   const Exchange* last_exchange_ = nullptr;
-  PyObject* last_dtype_ = nullptr;  ///< an object that was found to be the argument's type, or read as this one
+  PyObject* last_dtype_ = nullptr;  ///< the type of elements that was read last, and what it is
   DType read_dtype_ = DType::f32;
 };
-
-/// The name that a spec has for the type of an array, or for the text of it: "float32", "torch.float32", "<f4"; empty:
-/// none.
-std::string dtype_name(PyObject* dtype);
 
 }  // namespace xtune::python

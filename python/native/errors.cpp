@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "convert.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::python {
@@ -20,58 +19,59 @@ std::optional<Raised>& kept_interrupt() {
   return interrupt;
 }
 
+PyObject* type_of(const Object& object) { return reinterpret_cast<PyObject*>(Py_TYPE(object.get())); }
+
 /// "ValueError: the message", without a trace.
-std::string described(const py::error_already_set& error) {
-  std::string text = py::str(error.type().attr("__name__"));
+std::string described(const Object& error) {
+  std::string text = str_of(Object::shared(type_of(error)).attribute("__name__").get());
   try {
-    const std::string message = escaped(py::str(error.value()));
+    const std::string message = str_of(error.get());
     if (!message.empty()) text += ": " + message;
-  } catch (py::error_already_set&) {  // its __str__ fails
+  } catch (const ErrorSet&) {  // its __str__ fails
+    PyErr_Clear();
   }
   return text;
 }
 
-py::object error_of(ErrorKind kind, const std::string& message) {
-  return py::module_::import("xtune.errors").attr("of_kind")(to_string(kind), escaped(message));
+Object error_of(ErrorKind kind, const std::string& message) {
+  return imported("xtune.errors").attribute("of_kind")(kind, message);
 }
 
-void set(const py::object& error) { PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr()); }
+void set(const Object& error) {
+  PyErr_Restore(Object::shared(type_of(error)).release(), Object(error).release(),
+                PyException_GetTraceback(error.get()));
+}
 
 void raise(const Error& error) {
-  const py::object made = error_of(error.kind(), error.what());
-  if (kept_cause()) {
-    kept_cause()->restore();
-    py::error_already_set cause;
-    PyException_SetCause(made.ptr(), cause.value().inc_ref().ptr());
-    forget_cause();
-  }
+  const Object made = error_of(error.kind(), error.what());
+  if (kept_cause()) PyException_SetCause(made.get(), Object(kept_cause()->error()).release());
+  forget_cause();
   set(made);
 }
 
-/// The exception that is set, which may be destroyed without the GIL.
-std::shared_ptr<py::error_already_set> taken() {
-  return {new py::error_already_set, [](py::error_already_set* held) {
-            if (!Py_IsInitialized()) return;
-            const py::gil_scoped_acquire gil;
-            delete held;
-          }};
+/// The exception that is set, which is then no longer set.
+Object taken() {
+  PyObject *type = nullptr, *error = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  if (trace) PyException_SetTraceback(error, trace);
+  Py_XDECREF(trace);
+  Py_XDECREF(type);
+  return Object::made(error);
 }
 
 }  // namespace
 
 Raised::Raised() : error_(taken()) {
-  ends_run_ = PyErr_GivenExceptionMatches(error_->type().ptr(), PyExc_Exception) == 0;
-  if (ends_run_ && error_->matches(py::module_::import("xtune.errors").attr("CallbackMistake"))) {
-    set(error_of(ErrorKind::invalid_argument, escaped(py::str(error_->value()))));
-    error_ = taken();
+  ends_run_ = PyErr_GivenExceptionMatches(error().get(), PyExc_Exception) == 0;
+  if (ends_run_ &&
+      PyErr_GivenExceptionMatches(error().get(), imported("xtune.errors").attribute("CallbackMistake").get())) {
+    error_ = Shared(error_of(ErrorKind::invalid_argument, str_of(error().get())));
   }
-  text_ = described(*error_);
+  text_ = described(error());
 }
 
-void Raised::restore() const {
-  py::error_already_set copy = *error_;
-  copy.restore();
-}
+void Raised::restore() const { set(error()); }
 
 void keep_as_cause(const Raised& raised) { kept_cause() = raised; }
 
@@ -105,34 +105,17 @@ void set_python_error() noexcept {
       throw;
     } catch (const Raised& raised) {
       raised.restore();
-    } catch (py::error_already_set& error) {
-      error.restore();
-    } catch (const py::builtin_exception& error) {
-      error.set_error();
     } catch (const Error& error) {
       raise(error);
     } catch (const std::bad_alloc&) {
       PyErr_NoMemory();
     } catch (const std::exception& error) {
-      PyErr_SetObject(PyExc_RuntimeError, escaped(std::string(error.what())).ptr());
-    } catch (...) {
-      PyErr_SetString(PyExc_RuntimeError, "an unknown C++ exception");
+      PyErr_SetObject(PyExc_RuntimeError, object_of(std::string(error.what())).get());
     }
-  } catch (py::error_already_set& error) {  // of raise()
-    error.restore();
+  } catch (const ErrorSet&) {  // also of raise()
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "an unknown C++ exception");
   }
-}
-
-void register_errors() {
-  py::register_exception_translator([](std::exception_ptr thrown) {
-    try {
-      if (thrown) std::rethrow_exception(thrown);
-    } catch (const Raised&) {
-      set_python_error();
-    } catch (const Error&) {
-      set_python_error();
-    }
-  });
 }
 
 }  // namespace xtune::python

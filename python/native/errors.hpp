@@ -2,15 +2,14 @@
 // Exceptions between Python and C++.
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <exception>
-#include <memory>
+#include <functional>
 #include <string>
+#include <type_traits>
+
+#include "object.hpp"
 
 namespace xtune::python {
-
-namespace py = pybind11;
 
 /// A Python exception on its way through C++ code that does not hold the GIL. The mistake of a callback
 /// (xtune.errors.CallbackMistake) is an InvalidArgumentError from here on, and ends the run all the same.
@@ -19,11 +18,12 @@ class Raised : public std::exception {
   /// Takes the exception that is set. Needs the GIL.
   Raised();
   const char* what() const noexcept override { return text_.c_str(); }  ///< "ValueError: the message"
+  const Object& error() const { return error_.get(); }                  ///< needs the GIL
   void restore() const;                                                 ///< sets it again; needs the GIL
   bool ends_run() const { return ends_run_; }  ///< KeyboardInterrupt, SystemExit and the like, and a callback's mistake
 
  private:
-  std::shared_ptr<py::error_already_set> error_;
+  Shared error_;
   std::string text_;
   bool ends_run_ = false;
 };
@@ -31,17 +31,29 @@ class Raised : public std::exception {
 /// Calls back into Python from C++ code without the GIL; what is raised there becomes Raised.
 template <class Body>
 auto with_gil(const Body& body) {
-  const py::gil_scoped_acquire gil;
+  const WithGil gil;
   try {
     return body();
-  } catch (py::error_already_set& error) {
-    error.restore();
-    throw Raised();
-  } catch (const py::cast_error& error) {
-    PyErr_SetString(PyExc_TypeError, error.what());
+  } catch (const ErrorSet&) {
     throw Raised();
   }
 }
+
+/// A function of Python as one of C++, which any thread calls without the GIL; empty for None.
+template <class Signature>
+struct Callback;
+template <class Answer, class... Arguments>
+struct Callback<Answer(Arguments...)> {
+  static std::function<Answer(Arguments...)> of(const Object& given) {
+    if (!given || given.is_none()) return {};
+    return [function = Shared(given)](Arguments... arguments) {
+      return with_gil([&] {
+        const Object answer = function.get()(arguments...);
+        if constexpr (!std::is_void_v<Answer>) return value_of<Answer>(answer.get());
+      });
+    };
+  }
+};
 
 /// Keeps the exception as the cause of the next xtune::Error that this thread reports to Python.
 void keep_as_cause(const Raised& raised);
@@ -60,8 +72,5 @@ bool raise_interrupt() noexcept;
 /// Sets the Python exception for the C++ exception that is being handled, or what raise_interrupt() sets, which is its
 /// cause. Needs the GIL.
 void set_python_error() noexcept;
-
-/// Registers the translation for pybind11's functions.
-void register_errors();
 
 }  // namespace xtune::python

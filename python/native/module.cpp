@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module xtune._native: the C++ library, for the Python layer in xtune/.
-#include <pybind11/pybind11.h>
+#include "module.hpp"
 
-#include "errors.hpp"
-#include "kernel.hpp"
-#include "results.hpp"
-#include "tunable.hpp"
-#include "tuning.hpp"
-#include "xla.hpp"
-
-PYBIND11_MODULE(_native, module) {
-  module.doc() = "The C++ library; use the package xtune, which documents everything.";
-  xtune::python::register_errors();
-  xtune::python::define_results(module);
-  xtune::python::define_kernel(module);
-  xtune::python::define_tunable(module);
-  xtune::python::define_tuning(module);
-  xtune::python::define_xla(module);
+PyMODINIT_FUNC PyInit__native() {
+  static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                   "_native",
+                                   "The C++ library; use the package xtune, which documents everything.",
+                                   -1,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr,
+                                   nullptr};
+  using namespace xtune::python;
+  return internal::answer([] {
+    Object module = Object::made(PyModule_Create(&definition));
+    for (const auto define_part : {define_results, define_kernel, define_tunable, define_tuning, define_xla})
+      define_part(module.get());
+    return module;
+  });
 }

@@ -2,8 +2,6 @@
 // Conversions that a kernel's scalars need; f16 and bf16 round to nearest, ties to even.
 #include "scalars.hpp"
 
-#include <pybind11/pybind11.h>
-
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -11,7 +9,6 @@
 #include <cstring>
 #include <limits>
 
-#include "convert.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::python {
@@ -30,24 +27,9 @@ void store(T value, Bits& bits) {
 }
 
 template <class T>
-void read_integer(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
-  const auto number = PyLong_CheckExact(object) ? py::reinterpret_borrow<py::object>(object)
-                                                : py::reinterpret_steal<py::object>(PyNumber_Index(object));
-  if (!number) refuse(object, dtype, place);
-  if constexpr (std::is_signed_v<T>) {
-    const long long value = PyLong_AsLongLong(number.ptr());
-    if ((value == -1 && PyErr_Occurred()) || !std::in_range<T>(value)) refuse(object, dtype, place);
-    store(static_cast<T>(value), bits);
-  } else {
-    const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
-    if (PyErr_Occurred() || !std::in_range<T>(value)) refuse(object, dtype, place);
-    store(static_cast<T>(value), bits);
-  }
-}
-
-double read_double(PyObject* object, DType dtype, const std::string& place) {
-  const double value = PyFloat_AsDouble(object);
-  if (value == -1 && PyErr_Occurred()) refuse(object, dtype, place);
+T number_of(PyObject* object, DType dtype, const std::string& place) {
+  T value = 0;
+  if (!read(object, value)) refuse(object, dtype, place);
   return value;
 }
 
@@ -75,7 +57,7 @@ void require_fit(bool became_infinite, double value, PyObject* object, DType dty
 }
 
 float read_float(PyObject* object, DType dtype, const std::string& place) {
-  const double value = read_double(object, dtype, place);
+  const auto value = number_of<double>(object, dtype, place);
   const auto nearest = static_cast<float>(value);
   require_fit(std::isinf(nearest), value, object, dtype, place);
   return nearest;
@@ -90,13 +72,17 @@ void read_half(PyObject* object, DType dtype, const std::string& place, Bits& bi
 }
 
 void read_complex(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
-  const Py_complex value = PyComplex_AsCComplex(object);
-  if (PyErr_Occurred()) refuse(object, dtype, place);
-  if (dtype == DType::c128) return store(std::complex<double>(value.real, value.imag), bits);
-  const auto real = static_cast<float>(value.real), imaginary = static_cast<float>(value.imag);
-  require_fit(std::isinf(real), value.real, object, dtype, place);
-  require_fit(std::isinf(imaginary), value.imag, object, dtype, place);
-  store(std::complex<float>(real, imaginary), bits);
+  auto* const type = reinterpret_cast<PyObject*>(&PyComplex_Type);
+  PyObject* const number =  // a text would be parsed
+      PyUnicode_Check(object) ? nullptr : PyObject_CallFunctionObjArgs(type, object, static_cast<PyObject*>(nullptr));
+  if (!number) refuse(object, dtype, place);
+  const Object owner = Object::made(number);
+  const double real = PyComplex_RealAsDouble(number), imaginary = PyComplex_ImagAsDouble(number);
+  if (dtype == DType::c128) return store(std::complex<double>(real, imaginary), bits);
+  const std::complex<float> nearest(static_cast<float>(real), static_cast<float>(imaginary));
+  require_fit(std::isinf(nearest.real()), real, object, dtype, place);
+  require_fit(std::isinf(nearest.imag()), imaginary, object, dtype, place);
+  store(nearest, bits);
 }
 
 }  // namespace
@@ -104,25 +90,25 @@ void read_complex(PyObject* object, DType dtype, const std::string& place, Bits&
 void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& bits) {
   switch (dtype) {
     case DType::i8:
-      return read_integer<std::int8_t>(object, dtype, place, bits);
+      return store(number_of<std::int8_t>(object, dtype, place), bits);
     case DType::i16:
-      return read_integer<std::int16_t>(object, dtype, place, bits);
+      return store(number_of<std::int16_t>(object, dtype, place), bits);
     case DType::i32:
-      return read_integer<std::int32_t>(object, dtype, place, bits);
+      return store(number_of<std::int32_t>(object, dtype, place), bits);
     case DType::i64:
-      return read_integer<std::int64_t>(object, dtype, place, bits);
+      return store(number_of<std::int64_t>(object, dtype, place), bits);
     case DType::u8:
-      return read_integer<std::uint8_t>(object, dtype, place, bits);
+      return store(number_of<std::uint8_t>(object, dtype, place), bits);
     case DType::u16:
-      return read_integer<std::uint16_t>(object, dtype, place, bits);
+      return store(number_of<std::uint16_t>(object, dtype, place), bits);
     case DType::u32:
-      return read_integer<std::uint32_t>(object, dtype, place, bits);
+      return store(number_of<std::uint32_t>(object, dtype, place), bits);
     case DType::u64:
-      return read_integer<std::uint64_t>(object, dtype, place, bits);
+      return store(number_of<std::uint64_t>(object, dtype, place), bits);
     case DType::f32:
       return store(read_float(object, dtype, place), bits);
     case DType::f64:
-      return store(read_double(object, dtype, place), bits);
+      return store(number_of<double>(object, dtype, place), bits);
     case DType::f16:
     case DType::bf16:
       return read_half(object, dtype, place, bits);
@@ -136,23 +122,24 @@ void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& 
       return read_complex(object, dtype, place, bits);
     case DType::f8e4m3:  // the bits
     case DType::f8e5m2:
-      return read_integer<std::uint8_t>(object, dtype, place, bits);
+      return store(number_of<std::uint8_t>(object, dtype, place), bits);
   }
 }
 
-StructBytes::StructBytes(PyObject* object, std::size_t bytes, const std::string& place) : copy_(bytes) {
+Bytes struct_bytes(PyObject* object, std::size_t bytes, const std::string& place) {
   const std::string takes = place + ", is a struct or vector of " + std::to_string(bytes) + " bytes and was given ";
-  Py_buffer view{};
-  if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0) {
+  Bytes given;
+  try {
+    given = Bytes(object);
+  } catch (const ErrorSet&) {
     PyErr_Clear();
     throw Error(ErrorKind::invalid_argument,
                 takes + shown(object) + ": pass a ctypes.Structure, a NumPy record or array, or bytes");
   }
-  const auto given = static_cast<std::size_t>(view.len);
-  if (given == bytes) std::memcpy(copy_.data(), view.buf, bytes);
-  PyBuffer_Release(&view);
-  if (given != bytes)
-    throw Error(ErrorKind::invalid_argument, takes + std::to_string(given) + ": check the padding of its fields");
+  if (given.span().size() != bytes)
+    throw Error(ErrorKind::invalid_argument,
+                takes + std::to_string(given.span().size()) + ": check the padding of its fields");
+  return given;
 }
 
 }  // namespace xtune::python

@@ -2,14 +2,11 @@
 // Numbers of Python as the bits of a kernel's argument.
 #pragma once
 
-#include <Python.h>
-
 #include <array>
 #include <cstddef>
 #include <string>
-#include <vector>
 
-#include "xtune/dtype.hpp"
+#include "object.hpp"
 
 namespace xtune::python {
 
@@ -22,13 +19,6 @@ void read_scalar(PyObject* object, DType dtype, const std::string& place, Bits& 
 
 /// The bytes of a struct: a ctypes.Structure, a NumPy record, bytes, or another object with a buffer. Throws
 /// Error(invalid_argument), which begins with place, for another object, or one of another size.
-class StructBytes {
- public:
-  StructBytes(PyObject* object, std::size_t bytes, const std::string& place);
-  const void* data() const noexcept { return copy_.data(); }
-
- private:
-  std::vector<std::byte> copy_;
-};
+Bytes struct_bytes(PyObject* object, std::size_t bytes, const std::string& place);
 
 }  // namespace xtune::python

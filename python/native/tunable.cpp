@@ -1,94 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 // The builder, with Python's callables as predicates, references, validators and generators.
-#include "tunable.hpp"
-
-#include "convert.hpp"
-#include "errors.hpp"
+#include "module.hpp"
 #include "xtune/source.hpp"
-#include "xtune/tunable.hpp"
 
-namespace xtune::python {
+namespace xtune {
+
+using namespace python;
+using Formulas = std::vector<Formula>;
+using Names = std::vector<std::string>;
+using Path = std::filesystem::path;
+using Roles = std::vector<std::pair<std::string, Formula>>;
+using Text = std::string;
+
+/// (name, dtype, shape, bytearray): a copy, because the array is valid only during the call.
+Object object_of(const HostArray& array) {
+  return tuple_of(array.name, array.dtype, array.shape,
+                  Object::made(PyByteArray_FromStringAndSize(reinterpret_cast<const char*>(array.bytes.data()),
+                                                             static_cast<Py_ssize_t>(array.bytes.size()))));
+}
+
+Object object_of(const Arguments& arguments) {
+  return tuple_of(arguments.problem, arguments.config, arguments.inputs, arguments.outputs);
+}
+
+Object object_of(const DataRequest& request) {
+  return tuple_of(request.name, request.dtype, Object::made(PyList_AsTuple(object_of(request.shape).get())),
+                  request.seed, request.problem);
+}
+
+/// [(output, dtype, bytes)]
+bool read(PyObject* object, Expected& value) {
+  for (const auto& [output, dtype, bytes] : value_of<std::vector<std::tuple<Text, DType, Bytes>>>(object))
+    value.set_bytes(output, dtype, bytes.span());
+  return true;
+}
+
+/// ("array", role, dtype, shape), ("number", dtype or None, value) or ("value", bytes)
+bool read(PyObject* object, Passed& passed) {
+  const auto parts = value_of<std::vector<Object>>(object);
+  const auto kind = value_of<Text>(parts[0].get());
+  if (kind == "value") {
+    const Bytes bytes(parts[1].get());
+    passed.kind = Passed::Kind::value;
+    passed.bytes = bytes.span().size();
+    passed.data = Data::bytes(DType::u8, bytes.span());
+  } else if (kind == "number") {
+    passed.dtype = value_of<std::optional<DType>>(parts[1].get());
+    passed.number = value_of<Formula>(parts[2].get());
+  } else {
+    const auto role = value_of<Text>(parts[1].get());
+    passed.kind = Passed::Kind::array;
+    passed.role = role == "inout" ? Passed::Role::inout : role == "output" ? Passed::Role::out : Passed::Role::in;
+    passed.dtype = value_of<DType>(parts[2].get());
+    passed.bytes = size_of(*passed.dtype);
+    passed.shape = value_of<Formulas>(parts[3].get());
+  }
+  return true;
+}
+
+/// Whether a parameter is launch_only.
+bool read(PyObject* object, ParamKind& kind) {
+  kind = is_true(object) ? ParamKind::launch_only : ParamKind::compile_time;
+  return true;
+}
+
+namespace python {
+
+template <>
+struct internal::Argument<Shape> {
+  explicit Argument(PyObject* object) : value(value_of<Formulas>(object)) {}
+  Shape value;
+};
+
 namespace {
 
-using Roles = std::vector<std::pair<std::string, Formula>>;
-using Formulas = std::vector<Formula>;
-
-/// [(name, dtype, shape, bytearray)]: copies, because the arrays are valid only during the call.
-py::list arrays_of(const std::vector<HostArray>& arrays) {
-  py::list list;
-  for (const HostArray& array : arrays) {
-    const auto bytes = py::reinterpret_steal<py::object>(PyByteArray_FromStringAndSize(
-        reinterpret_cast<const char*>(array.bytes.data()), static_cast<Py_ssize_t>(array.bytes.size())));
-    if (!bytes) throw py::error_already_set();
-    list.append(py::make_tuple(array.name, array.dtype, array.shape, bytes));
-  }
-  return list;
-}
-
-std::function<bool(const Bindings&)> predicate_of(py::object function) {
-  return [function = Shared(std::move(function))](const Bindings& values) {
-    return with_gil([&] { return is_true(function.get()(values)); });
-  };
-}
-
-/// function(problem, inputs, outputs) -> [(output, dtype, buffer)]
-std::function<Expected(const Arguments&)> reference_of(py::object function) {
-  return [function = Shared(std::move(function))](const Arguments& arguments) {
+/// For callbacks whose exceptions the library turns into messages.
+template <class Answer, class... Arguments>
+std::function<Answer(Arguments...)> ending_runs(std::function<Answer(Arguments...)> function,
+                                                bool keeps_cause = false) {
+  return [function = std::move(function), keeps_cause](Arguments... arguments) {
     try {
-      return with_gil([&] {
-        const py::list outputs =
-            function.get()(arguments.problem, arrays_of(arguments.inputs), arrays_of(arguments.outputs));
-        Expected expected;
-        for (const py::handle& output : outputs) {
-          const auto parts = output.cast<py::tuple>();
-          const Bytes bytes(parts[2]);
-          expected.set_bytes(parts[0].cast<std::string>(), parts[1].cast<DType>(), bytes.span());
-        }
-        return expected;
-      });
+      return function(arguments...);
     } catch (const Raised& raised) {
       end_run_for(raised);
-      keep_as_cause(raised);
+      if (keeps_cause) keep_as_cause(raised);
       throw;
     }
   };
 }
 
-/// function(problem, config, inputs, outputs) -> bool
-std::function<bool(const Arguments&)> validator_of(py::object function) {
-  return [function = Shared(std::move(function))](const Arguments& arguments) {
-    try {
-      return with_gil([&] {
-        return function
-            .get()(arguments.problem, arguments.config, arrays_of(arguments.inputs), arrays_of(arguments.outputs))
-            .cast<bool>();
-      });
-    } catch (const Raised& raised) {
-      end_run_for(raised);
-      throw;
-    }
-  };
-}
-
-Data bytes_of(DType dtype, const py::object& buffer) { return Data::bytes(dtype, Bytes(buffer).span()); }
-
-/// function(problem, {"name", "dtype", "shape", "seed"}) -> buffer
-Data generated_by(py::object function) {
-  return Data::generate([function = Shared(std::move(function))](const DataRequest& request) {
-    return with_gil([&] {
-      py::dict facts;
-      facts["name"] = request.name;
-      facts["dtype"] = to_string(request.dtype);
-      facts["shape"] = py::tuple(py::cast(request.shape));
-      facts["seed"] = request.seed;
-      const Bytes bytes(function.get()(request.problem, facts));
-      return std::vector<std::byte>(bytes.span().begin(), bytes.span().end());
-    });
-  });
-}
-
-Data filled_by(const std::string& word, const std::vector<Formula>& numbers) {
-  const std::map<std::string, Fill> fills{
+Data filled_by(const Text& word, const Formulas& numbers) {
+  const std::map<Text, Fill> fills{
       {"auto", Fill::automatic},    {"integer", Fill::integer}, {"uniform", Fill::uniform},
       {"normal", Fill::normal},     {"randn", Fill::randn},     {"zero", Fill::zero},
       {"one", Fill::one},           {"range", Fill::range},     {"sorted", Fill::sorted},
@@ -105,235 +107,162 @@ Data filled_by(const std::string& word, const std::vector<Formula>& numbers) {
   return {found->second, values};
 }
 
-/// function(problem, config) -> milliseconds
-std::function<double(const Bindings&, const Bindings&)> timed_by(py::object function) {
-  return [function = Shared(std::move(function))](const Bindings& problem, const Bindings& config) {
-    try {
-      return with_gil([&] { return function.get()(problem, config).cast<double>(); });
-    } catch (const Raised& raised) {
-      end_run_for(raised);
-      throw;
-    }
-  };
-}
+Object new_tunable(Tunable tunable) { return new_instance(std::make_unique<Tunable>(std::move(tunable))); }
 
-/// function(problem, config), on threads of the library; None: nothing.
-std::function<void(const Bindings&, const Bindings&)> prepared_by(py::object function) {
-  if (function.is_none()) return {};
-  return [function = Shared(std::move(function))](const Bindings& problem, const Bindings& config) {
-    with_gil([&] { function.get()(problem, config); });
-  };
-}
-
-/// function(values) -> number
-std::function<double(const Bindings&)> metric_of(py::object function) {
-  return [function = Shared(std::move(function))](const Bindings& values) {
-    return with_gil([&] { return function.get()(values).cast<double>(); });
-  };
-}
-
-/// ("array", role, dtype, shape), ("number", dtype or None, value) or ("value", bytes)
-Passed passed_of(const py::tuple& described) {
-  const auto kind = described[0].cast<std::string>();
-  Passed passed;
-  if (kind == "value") {
-    const Bytes bytes(described[1]);
-    passed.kind = Passed::Kind::value;
-    passed.bytes = bytes.span().size();
-    passed.data = Data::bytes(DType::u8, bytes.span());
-  } else if (kind == "number") {
-    passed.dtype = described[1].cast<std::optional<DType>>();
-    passed.number = described[2].cast<Formula>();
-  } else {
-    const auto role = described[1].cast<std::string>();
-    passed.kind = Passed::Kind::array;
-    passed.role = role == "inout" ? Passed::Role::inout : role == "output" ? Passed::Role::out : Passed::Role::in;
-    passed.dtype = described[2].cast<DType>();
-    passed.bytes = size_of(*passed.dtype);
-    passed.shape = described[3].cast<Formulas>();
-  }
-  return passed;
-}
-
-Tunable tunable_of_source(const std::string& source, const py::dict& given, const std::vector<py::tuple>& args,
-                          py::object tell) {
+Object tunable_of_source(const Text& source, const Object& given, const std::vector<Passed>& passed,
+                         const Object& tell) {
   SourceSettings settings;
-  for (const auto& [name, values] : given["params"].cast<py::dict>())
-    settings.params.push_back({name.cast<std::string>(), values.cast<std::vector<Value>>()});
-  settings.entry = given["entry"].cast<std::string>();
-  settings.name = given["name"].cast<std::string>();
-  settings.grid = given["grid"].cast<Formulas>();
-  settings.block = given["block"].cast<Formulas>();
-  settings.shared = given["shared"].cast<Formula>();
-  settings.problem = given["problem"].cast<Bindings>();
-  settings.defines = given["defines"].cast<Roles>();
-  settings.include_dirs = given["include_dirs"].cast<std::vector<std::filesystem::path>>();
-  settings.tuning.on_log = [tell](const std::string& line) { tell(escaped(line)); };  // within this call
-  std::vector<Passed> passed;
-  for (const py::tuple& each : args) passed.push_back(passed_of(each));
-  return from_source(source, settings, std::span<const Passed>(passed));
+  std::vector<std::pair<Text, std::vector<Value>>> params;
+  Settings from(given);
+  from.take("params", params, "entry", settings.entry, "name", settings.name, "grid", settings.grid, "block",
+            settings.block, "shared", settings.shared, "problem", settings.problem, "defines", settings.defines,
+            "include_dirs", settings.include_dirs);
+  from.require_all();
+  for (auto& [name, values] : params) settings.params.push_back({name, std::move(values)});
+  settings.tuning.on_log = [tell](const Text& line) { tell(line); };  // within this call
+  return new_tunable(from_source(source, settings, std::span<const Passed>(passed)));
 }
 
-ParamKind kind_of(bool launch_only) { return launch_only ? ParamKind::launch_only : ParamKind::compile_time; }
+PyMethodDef tunable_functions[] = {
+    function("tunable", [](const Text& name) { return new_tunable(Tunable(name)); }),
+    function("tunable_from_file",
+             [](const Path& path, const Bindings& defines) { return new_tunable(Tunable::from_file(path, defines)); }),
+    function("tunable_from_text",
+             [](const Text& toml, const Path& base_dir, const Bindings& defines) {
+               return new_tunable(Tunable::from_text(toml, base_dir, defines));
+             }),
+    function<tunable_of_source>("tunable_from_source"),
+    {}};
 
-void define_kernel(py::class_<Tunable>& type) {
-  type.def("source_file", [](Tunable& t, const std::filesystem::path& path) { t.source_file(path); })
-      .def("source", [](Tunable& t, const std::string& text) { t.source(text); })
-      .def("entry", [](Tunable& t, const std::string& entry) { t.entry(entry); })
-      .def("option", [](Tunable& t, const std::string& option) { t.option(option); })
-      .def("option", [](Tunable& t, const std::string& backend, const std::string& o) { t.option(backend, o); })
-      .def("define", [](Tunable& t, const std::string& name, const Formula& value) { t.define(name, value); })
-      .def("include_dir", [](Tunable& t, const std::filesystem::path& path) { t.include_dir(path); })
-      .def("function",
-           [](Tunable& t, py::object function, const std::string& version, const std::string& device,
-              py::object prepare) {
-             t.function(timed_by(std::move(function)), version, device, prepared_by(std::move(prepare)));
-           })
-      .def("compile_timeout_s", [](Tunable& t, double seconds) { t.compile_timeout_s(seconds); })
-      .def("problem", [](Tunable& t, const std::string& name, const Value& value) { t.problem(name, value); })
-      .def("add_case", [](Tunable& t, const Bindings& problem) { t.add_case(problem); })
-      .def("grid", [](Tunable& t, const Formulas& extents) { t.grid(extents); })
-      .def("block", [](Tunable& t, const Formulas& extents) { t.block(extents); })
-      .def("cluster", [](Tunable& t, const Formulas& extents) { t.cluster(extents); })
-      .def("shared", [](Tunable& t, const Formula& bytes) { t.shared(bytes); })
-      .def("cooperative", [](Tunable& t, bool on) { t.cooperative(on); })
-      .def(
-          "step",
-          [](Tunable& t, std::string entry, Formulas grid, Formulas block, std::vector<std::string> args,
-             std::string when, Formula shared, Formulas cluster, bool cooperative) {
-            t.step({std::move(entry), std::move(grid), std::move(block), std::move(args), std::move(when),
-                    std::move(shared), std::move(cluster), cooperative});
-          },
-          py::arg("entry"), py::arg("grid"), py::arg("block"), py::arg("args"), py::arg("when"), py::arg("shared"),
-          py::arg("cluster"), py::arg("cooperative"));
-}
-
-void define_space(py::class_<Tunable>& type) {
-  type.def("param", [](Tunable& t, const std::string& name, const std::vector<Value>& values,
-                       bool launch_only) { t.param(name, values, kind_of(launch_only)); })
-      .def("params", [](Tunable& t, const std::vector<std::string>& names, const std::vector<std::vector<Value>>& rows,
-                        bool launch_only) { t.params(names, rows, kind_of(launch_only)); })
-      .def("param_range", [](Tunable& t, const std::string& name, std::int64_t min, std::int64_t max, std::int64_t step,
-                             bool launch_only) { t.param_range(name, min, max, step, kind_of(launch_only)); })
-      .def("param_pow2", [](Tunable& t, const std::string& name, std::int64_t min, std::int64_t max,
-                            bool launch_only) { t.param_pow2(name, min, max, kind_of(launch_only)); })
-      .def("constraint", [](Tunable& t, const std::string& expression) { t.constraint(expression); })
-      .def("predicate", [](Tunable& t, const std::vector<std::string>& names, const std::vector<std::string>& optional,
-                           py::object function) { t.constraint(names, predicate_of(std::move(function)), optional); })
-      .def("candidates",
-           [](Tunable& t, const std::string& model, const Roles& map, int top_k) { t.candidates(model, map, top_k); });
-}
-
-void define_arguments(py::class_<Tunable>& type) {
-  type.def("input",
-           [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape, const Formula& when,
-              const std::string& transposed) {
-             t.input(name, dtype, shape, {}, {when, transposed});
-           })
-      .def("output", [](Tunable& t, const std::string& name, DType dtype,
-                        const Formulas& shape) { t.output(name, dtype, shape); })
-      .def("inout",
-           [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape, const Formula& when,
-              const std::string& transposed) {
-             t.inout(name, dtype, shape, {}, {when, transposed});
-           })
-      .def("scratch", [](Tunable& t, const std::string& name, DType dtype, const Formulas& shape,
-                         bool zero) { t.scratch(name, dtype, shape, zero); })
-      .def("constant", [](Tunable& t, const std::string& name, DType dtype,
-                          const Formulas& shape) { t.constant(name, dtype, shape); })
-      .def("scalar", [](Tunable& t, const std::string& name, DType dtype, const Formula& value,
-                        const Formula& default_value) { t.scalar(name, dtype, value, default_value); })
-      .def("value",
-           [](Tunable& t, const std::string& name, const py::object& buffer) { t.value(name, Bytes(buffer).span()); })
-      .def("table", [](Tunable& t, const std::string& name, const std::vector<std::string>& of, const Formula& count,
-                       const Formula& stride) { t.table(name, of, count, stride); })
-      .def("kernel_args", [](Tunable& t, const std::vector<std::string>& names) { t.kernel_args(names); })
-      .def("data_bytes", [](Tunable& t, const std::string& name, DType dtype,
-                            const py::object& buffer) { t.data(name, bytes_of(dtype, buffer)); })
-      .def("data_file",
-           [](Tunable& t, const std::string& name, const std::filesystem::path& npy) { t.data(name, Data::file(npy)); })
-      .def("data_device",
-           [](Tunable& t, const std::string& name, std::uintptr_t pointer, std::size_t bytes) {
-             t.data(name, Data::device(reinterpret_cast<const void*>(pointer), bytes));
-           })
-      .def("data_generate", [](Tunable& t, const std::string& name,
-                               py::object function) { t.data(name, generated_by(std::move(function))); })
-      .def("data_fill", [](Tunable& t, const std::string& name, const std::string& word,
-                           const std::vector<Formula>& numbers) { t.data(name, filled_by(word, numbers)); })
-      .def(
-          "tensor_map",
-          [](Tunable& t, const std::string& name, const std::string& of, Formulas box, Formula swizzle, Formulas shape,
-             Formulas strides, Formulas element_strides, Formula l2_promotion, Formula interleave,
-             std::optional<DType> dtype, bool tf32, bool nan_outside) {
-            t.tensor_map(
-                name, of,
-                {std::move(box), std::move(swizzle), std::move(shape), std::move(strides), std::move(element_strides),
-                 std::move(l2_promotion), std::move(interleave), dtype, tf32, nan_outside});
-          },
-          py::arg("name"), py::arg("of"), py::arg("box"), py::arg("swizzle"), py::arg("shape"), py::arg("strides"),
-          py::arg("element_strides"), py::arg("l2_promotion"), py::arg("interleave"), py::arg("dtype"), py::arg("tf32"),
-          py::arg("nan_outside"));
-}
-
-void define_validation(py::class_<Tunable>& type) {
-  type.def("reference", [](Tunable& t, py::object function) { t.reference(reference_of(std::move(function))); })
-      .def("validator", [](Tunable& t, py::object function,
-                           const std::string& label) { t.validator(validator_of(std::move(function)), label); })
-      .def(
-          "reference_kernel",
-          [](Tunable& t, const std::string& entry, std::filesystem::path source_file, std::string source,
-             std::vector<std::string> options, Formulas grid, Formulas block, Formula shared,
-             std::vector<std::string> args) {
-            t.reference_kernel(entry, {std::move(source_file), std::move(source), std::move(options), std::move(grid),
-                                       std::move(block), std::move(shared), std::move(args)});
-          },
-          py::arg("entry"), py::arg("source_file"), py::arg("source"), py::arg("options"), py::arg("grid"),
-          py::arg("block"), py::arg("shared"), py::arg("args"))
-      .def("reference_config", [](Tunable& t, const Bindings& values) { t.reference_config(values); })
-      .def("reference_builtin", [](Tunable& t, const std::string& builtin, const Roles& roles,
-                                   const std::string& output) { t.reference_builtin(builtin, roles, output); })
-      .def("reference_file", [](Tunable& t, const std::filesystem::path& npy,
-                                const std::string& output) { t.reference_file(npy, output); })
-      .def("reference_command", [](Tunable& t, const std::vector<std::string>& words) { t.reference_command(words); })
-      .def("skip_validation", [](Tunable& t) { t.skip_validation(); })
-      .def("tolerance", [](Tunable& t, double rtol, double atol) { t.tolerance(rtol, atol); });
-}
-
-void define_settings(py::class_<Tunable>& type) {
-  type.def("validation", [](Tunable& t, const std::string& key, const Value& value) { t.validation(key, value); })
-      .def("measure", [](Tunable& t, const std::string& key, const Value& value) { t.measure(key, value); })
-      .def("search", [](Tunable& t, const std::string& key, const Value& value) { t.search(key, value); })
-      .def("metric", [](Tunable& t, const std::string& name, const Formula& formula) { t.metric(name, formula); })
-      .def("metric_code",
-           [](Tunable& t, const std::string& name, py::object function, const std::string& label) {
-             t.metric(name, {metric_of(std::move(function)), label});
-           })
-      .def("minimize", [](Tunable& t, const Formulas& goals) { t.minimize(goals); })
-      .def("maximize", [](Tunable& t, const Formulas& goals) { t.maximize(goals); })
-      .def("across", [](Tunable& t, bool worst) { t.across(worst ? AcrossRule::worst : AcrossRule::geomean); })
-      .def("dispatch_key", [](Tunable& t, const Formulas& key) { t.dispatch_key(key); })
-      .def("dispatch_radius", [](Tunable& t, double radius) { t.dispatch_radius(radius); });
-}
+PyMethodDef tunable_methods[] = {
+    method("argument_names", [](const Tunable& t) { return argument_names(t); }),
+    method("copy", [](const Tunable& t) { return new_tunable(t); }),
+    method("name", [](const Tunable& t) { return t.name(); }),
+    method<&Tunable::toml>("toml"),
+    method<&Tunable::check_spec>("check_spec"),
+    // The source and its launch.
+    method<&Tunable::source_file>("source_file"),
+    method<&Tunable::source>("source"),
+    method<&Tunable::entry>("entry"),
+    method("option", [](Tunable& t, const std::optional<Text>& backend,
+                        const Text& option) { backend ? t.option(*backend, option) : t.option(option); }),
+    method<&Tunable::define>("define"),
+    method<&Tunable::include_dir>("include_dir"),
+    method<&Tunable::compile_timeout_s>("compile_timeout_s"),
+    // function(problem, config) -> milliseconds; prepare(problem, config), on threads of the library
+    method("function",
+           [](Tunable& t, const Object& function, const Text& version, const Text& device, const Object& prepare) {
+             t.function(ending_runs(Callback<double(const Bindings&, const Bindings&)>::of(function)), version, device,
+                        Callback<void(const Bindings&, const Bindings&)>::of(prepare));
+           }),
+    method<&Tunable::grid>("grid"),
+    method<&Tunable::block>("block"),
+    method<&Tunable::cluster>("cluster"),
+    method<&Tunable::shared>("shared"),
+    method<&Tunable::cooperative>("cooperative"),
+    method("step",
+           [](Tunable& t, const Text& entry, const Formulas& grid, const Formulas& block, const Names& args,
+              const Text& when, const Formula& shared, const Formulas& cluster, bool cooperative) {
+             t.step({entry, grid, block, args, when, shared, cluster, cooperative});
+           }),
+    // Problem and space.
+    method<&Tunable::problem>("problem"),
+    method<&Tunable::add_case>("add_case"),
+    method("param", [](Tunable& t, const Text& name, const std::vector<Value>& values,
+                       ParamKind kind) { t.param(name, values, kind); }),
+    method<&Tunable::params>("params"),
+    method<&Tunable::param_range>("param_range"),
+    method<&Tunable::param_pow2>("param_pow2"),
+    method("constraint", [](Tunable& t, const Text& expression) { t.constraint(expression); }),
+    method("predicate",
+           [](Tunable& t, const Names& names, const Names& optional, const Object& function) {
+             t.constraint(names, Callback<bool(const Bindings&)>::of(function), optional);
+           }),
+    method<&Tunable::candidates>("candidates"),
+    // Arguments.
+    method(
+        "input",
+        [](Tunable& t, const Text& name, DType dtype, const Shape& shape, const Formula& when, const Text& transposed) {
+          t.input(name, dtype, shape, {}, {when, transposed});
+        }),
+    method("output",
+           [](Tunable& t, const Text& name, DType dtype, const Shape& shape) { t.output(name, dtype, shape); }),
+    method(
+        "inout",
+        [](Tunable& t, const Text& name, DType dtype, const Shape& shape, const Formula& when, const Text& transposed) {
+          t.inout(name, dtype, shape, {}, {when, transposed});
+        }),
+    method<&Tunable::scratch>("scratch"),
+    method("constant",
+           [](Tunable& t, const Text& name, DType dtype, const Shape& shape) { t.constant(name, dtype, shape); }),
+    method("scalar", [](Tunable& t, const Text& name, DType dtype, const Formula& value,
+                        const Formula& otherwise) { t.scalar(name, dtype, value, otherwise); }),
+    method("value", [](Tunable& t, const Text& name, const Bytes& bytes) { t.value(name, bytes.span()); }),
+    method<&Tunable::table>("table"),
+    method<&Tunable::kernel_args>("kernel_args"),
+    method("tensor_map",
+           [](Tunable& t, const Text& name, const Text& of, const Object& given) {
+             TensorMapView view;
+             Settings from(given);
+             from.take("box", view.box, "swizzle", view.swizzle, "shape", view.shape, "strides", view.strides,
+                       "element_strides", view.element_strides, "l2_promotion", view.l2_promotion, "interleave",
+                       view.interleave, "dtype", view.dtype, "tf32", view.tf32, "nan_outside", view.nan_outside);
+             from.require_all();
+             t.tensor_map(name, of, view);
+           }),
+    method("data_bytes", [](Tunable& t, const Text& name, DType dtype,
+                            const Bytes& bytes) { t.data(name, Data::bytes(dtype, bytes.span())); }),
+    method("data_file", [](Tunable& t, const Text& name, const Path& npy) { t.data(name, Data::file(npy)); }),
+    method("data_device", [](Tunable& t, const Text& name, void* pointer,
+                             std::size_t bytes) { t.data(name, Data::device(pointer, bytes)); }),
+    method("data_generate",
+           [](Tunable& t, const Text& name, const Object& function) {
+             t.data(name, Data::generate(Callback<std::vector<std::byte>(const DataRequest&)>::of(function)));
+           }),
+    method("data_fill", [](Tunable& t, const Text& name, const Text& word,
+                           const Formulas& numbers) { t.data(name, filled_by(word, numbers)); }),
+    // Validation.
+    method("reference",
+           [](Tunable& t, const Object& function) {
+             t.reference(ending_runs(Callback<Expected(const Arguments&)>::of(function), true));
+           }),
+    method("validator",
+           [](Tunable& t, const Object& function, const Text& label) {
+             t.validator(ending_runs(Callback<bool(const Arguments&)>::of(function)), label);
+           }),
+    method("reference_kernel",
+           [](Tunable& t, const Text& entry, const Path& source_file, const Text& source, const Names& options,
+              const Formulas& grid, const Formulas& block, const Formula& shared, const Names& args) {
+             t.reference_kernel(entry, {source_file, source, options, grid, block, shared, args});
+           }),
+    method<&Tunable::reference_config>("reference_config"),
+    method<&Tunable::reference_builtin>("reference_builtin"),
+    method<&Tunable::reference_file>("reference_file"),
+    method<&Tunable::reference_command>("reference_command"),
+    method<&Tunable::skip_validation>("skip_validation"),
+    method<&Tunable::tolerance>("tolerance"),
+    // Other keys of a spec.
+    method<&Tunable::validation>("validation"),
+    method<&Tunable::measure>("measure"),
+    method<&Tunable::search>("search"),
+    method("metric", [](Tunable& t, const Text& name, const Formula& formula) { t.metric(name, formula); }),
+    method("metric_code",
+           [](Tunable& t, const Text& name, const Object& function, const Text& label) {
+             t.metric(name, {Callback<double(const Bindings&)>::of(function), label});
+           }),
+    method<&Tunable::minimize>("minimize"),
+    method<&Tunable::maximize>("maximize"),
+    method("across", [](Tunable& t, bool worst) { t.across(worst ? AcrossRule::worst : AcrossRule::geomean); }),
+    method<&Tunable::dispatch_key>("dispatch_key"),
+    method<&Tunable::dispatch_radius>("dispatch_radius"),
+    {}};
 
 }  // namespace
 
-void define_tunable(py::module_& module) {
-  py::class_<Tunable> type(module, "Tunable");
-  type.def(py::init<std::string>(), py::arg("name"))
-      .def_static("from_file", &Tunable::from_file, py::arg("path"), py::arg("defines"))
-      .def_static("from_text", &Tunable::from_text, py::arg("toml"), py::arg("base_dir"), py::arg("defines"))
-      .def_static("from_source", &tunable_of_source, py::arg("source"), py::arg("settings"), py::arg("args"),
-                  py::arg("tell"))
-      .def("argument_names", [](const Tunable& t) { return argument_names(t); })
-      .def("copy", [](const Tunable& t) { return Tunable(t); })
-      .def("name", &Tunable::name)
-      .def("toml", [](const Tunable& t) { return escaped(t.toml()); })
-      .def("check_spec", &Tunable::check_spec);
-  define_kernel(type);
-  define_space(type);
-  define_arguments(type);
-  define_validation(type);
-  define_settings(type);
+void define_tunable(PyObject* module) {
+  define_class<Tunable>(module, tunable_methods);
+  define(module, tunable_functions);
 }
 
-}  // namespace xtune::python
+}  // namespace python
+}  // namespace xtune

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "convert.hpp"
+#include "module.hpp"
 
 namespace xtune::python {
 namespace {
@@ -74,20 +74,19 @@ Array described_array(const Kernel& kernel, const std::string& name, DType dtype
   return array;
 }
 
-void register_xla_call(const Kernel& kernel, const std::string& key, const py::list& arrays, const py::dict& named) {
+void register_xla_call(const Kernel& kernel, const std::string& key, const XlaArrays& arrays, const Bindings& named) {
   const auto call = std::make_shared<XlaCall>(XlaCall{kernel, {}, {}, arrays.size()});
   call->names.reserve(arrays.size() + named.size());  // `all` refers to them
-  for (const py::handle& each : arrays) {
-    const auto [name, dtype, shape] = each.cast<std::tuple<std::string, DType, std::vector<std::int64_t>>>();
+  for (const auto& [name, dtype, shape] : arrays)
     call->all.push_back({call->names.emplace_back(name), described_array(kernel, name, dtype, shape)});
-  }
-  for (const auto& [name, value] : named)
-    call->all.push_back({call->names.emplace_back(text_of(name)),
-                         converted<Value>(value, text_of(name), "a number, a bool or a text")});
+  for (const auto& [name, value] : named) call->all.push_back({call->names.emplace_back(name), value});
   const std::unique_lock lock(calls().mutex);
   calls().by_key.emplace(key, call);
 }
 
-void define_xla(py::module_& module) { module.attr("_xla_call") = reinterpret_cast<std::uintptr_t>(&xla_call); }
+void define_xla(PyObject* module) {
+  const Object address = object_of(reinterpret_cast<std::uintptr_t>(&xla_call));
+  if (PyObject_SetAttrString(module, "_xla_call", address.get()) != 0) throw ErrorSet();
+}
 
 }  // namespace xtune::python

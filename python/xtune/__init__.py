@@ -25,17 +25,15 @@ os.environ.setdefault(
 
 try:
     from xtune import _native
-except ImportError as error:
-    if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C while the extension loads
-        raise error.__cause__ from None
+except ImportError:
     _here = pathlib.Path(__file__).parent
     if any((_here / f"_native{ending}").exists() for ending in importlib.machinery.EXTENSION_SUFFIXES):
         raise
     _built = ", ".join(each.name for each in _here.glob("_native*.so")) or "none was built"
     _python = f"Python {sys.version_info[0]}.{sys.version_info[1]} ({sys.executable})"
     raise ImportError(
-        f"xtune has no extension for {_python} in {_here}: {_built}. Run `pip install .` with this Python, or "
-        "use the Python that xtune was built for (-DXTUNE_PYTHON_EXECUTABLE=... chooses it)"
+        f"xtune has no extension for {_python} in {_here}: {_built}. _native.abi3.so serves CPython 3.9 and newer, but "
+        "no Python without the GIL; `pip install .` builds it"
     ) from None
 from xtune._tuning import (
     Kernel,

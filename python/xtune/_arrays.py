@@ -54,6 +54,9 @@ TORCH_NAMES = {
     **{name: numpy.dtype(type_).name for name, type_ in _NUMPY.items()},
     **{"bool": "bool", "bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"},
 }
+#: By the texts of types in NumPy and PyTorch, and of __cuda_array_interface__: "float32", "torch.float32", "<f4".
+DTYPES_BY_TEXT = {text: name for name, theirs in TORCH_NAMES.items() for text in (theirs, f"torch.{theirs}")}
+DTYPES_BY_TEXT.update((numpy.dtype(type_).str, name) for name, type_ in _NUMPY.items())
 
 
 def empty_like(like: Any, shape: Tuple[int, ...], dtype: str) -> Any:

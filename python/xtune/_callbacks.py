@@ -88,9 +88,10 @@ def _decoded(arrays: List[Tuple]) -> Dict[str, Any]:
 
 
 def reference(function: Callable, scalars: Dict[str, Any]) -> Callable:
-    """For _native: (problem, inputs, outputs without contents) -> [(output, dtype, bytes)]."""
+    """For _native: (problem, config, inputs, outputs without contents) -> [(output, dtype, bytes)]."""
 
-    def call(problem, inputs, outputs):
+    def call(arguments):
+        problem, _, inputs, outputs = arguments
         arrays = _decoded(inputs)
         known = {**scalars, **problem, **arrays, "problem": problem, "inputs": arrays}
         answer = call_by_name(function, known, list(arrays.values()), "the reference")
@@ -167,7 +168,8 @@ def predicate_by_name(function: Callable) -> Tuple[List[str], List[str], Callabl
 def validator(function: Callable, scalars: Dict[str, Any], what: str) -> Callable:
     """For _native: (problem, config, inputs, outputs) -> bool. what: "saxpy: the validator"."""
 
-    def call(problem, config, inputs, outputs):
+    def call(arguments):
+        problem, config, inputs, outputs = arguments
         before, after = _decoded(inputs), _decoded(outputs)
         known = {
             **scalars,

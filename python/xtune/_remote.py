@@ -20,7 +20,7 @@ import zipfile
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
-from xtune import _native, _tuning
+from xtune import _ending, _native, _tuning
 from xtune.errors import Error, InvalidArgumentError, StoppedError, UnavailableError, UnsupportedError
 from xtune.tunable import Tunable
 
@@ -37,7 +37,7 @@ def parcel_of(kernel: Any, definition: Mapping[str, Any], tunable: Tunable) -> b
     if tunable._device_arrays:
         _refuse(f"'{next(iter(tunable._device_arrays))}' is an array on a GPU: pass a copy on the host")
     if not _tuning._is_source(kernel):
-        return pickle.dumps(("spec", *_native.pack_spec(os.fspath(kernel))))
+        return pickle.dumps(("spec", *_native.pack_spec(kernel)))
     folder = None
     if _tuning._is_source_file(kernel):
         folder = pathlib.Path(kernel).parent
@@ -95,8 +95,8 @@ def work(version: str, job: bytes) -> Tuple[str, str, bytes, bytes]:
             return kind, target, b"", b""
         problem, configs, finals = offers[kind]
         native = _tuning._settings(tunable, **{**settings, "problem": problem, "configs": configs})
-        native.compare = finals
-        _native.tune(tunable._native, native)
+        native["compare"] = finals
+        _ending.run(_native.tune, tunable._native, settings=native)
         return (kind, target, *_contents(root / "store"))
 
 
@@ -340,7 +340,7 @@ def searches(
     threads: List[threading.Thread] = []
 
     def run(kind: str, is_first: bool) -> None:
-        results[kind] = search(lambda native: native.set_remote(_Devices(pool, kind), pool.workers), is_first)
+        results[kind] = search(lambda native: native.update(remote=(_Devices(pool, kind), pool.workers)), is_first)
 
     def run_beside(kind: str) -> None:
         try:

@@ -8,12 +8,13 @@ import os
 import sys
 import tempfile
 import warnings
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
-from xtune import _allocators, _checks, _native
+from xtune import _allocators, _checks, _ending, _native
+from xtune._kernel import Kernel
 from xtune._progress import progress_listener
 from xtune.errors import InvalidArgumentError, StorageError
-from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Timing, Value
+from xtune.results import Backend, Candidate, Choice, CompiledConfig, Config, Device, Measurement, Result, Value
 from xtune.tunable import DEFINITION, Definition, Path, Tunable, with_definition
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 else:
     Unpack = {Definition: Any}  # checked by Tunable
 
-Kernel = _native.Kernel
 Source = Union[Tunable, str, os.PathLike[str]]
 
 _log = logging.getLogger("xtune")
@@ -122,63 +122,43 @@ def _known_tunable(kernel: Source, function: str, defines: Optional[Mapping[str,
     return Tunable.from_file(kernel, defines)
 
 
-def _path(path: Optional[Path]) -> str:
-    return "" if path is None else os.fspath(path)
-
-
 def _device_list(devices: Union[None, int, Sequence[int]]) -> List[int]:
     given = [] if devices is None else list(devices) if isinstance(devices, Iterable) else [devices]
     return [_checks.whole_number("devices", each, 0, 2**31 - 1) for each in given]
 
 
-def _settings(
-    tunable,
-    *,
-    backend,
-    compiler,
-    devices,
-    problem,
-    store,
-    keep,
-    jobs,
-    evals,
-    seconds,
-    seed,
-    strategy,
-    fresh,
-    retry_failed,
-    transfer,
-    isolation,
-    configs,
-    progress,
-    on_measurement,
-    stop,
-    max_copy_bytes,
-):
+def _given(**settings: Any) -> Dict[str, Any]:
+    """For _native, where what is None has its default."""
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, value in settings.items()
+        if value is not None
+    }
+
+
+def _settings(tunable: Tunable, **given: Any) -> Dict[str, Any]:
+    """The settings of tune() for _native."""
+    settings = _given(**given)
+    settings.pop("progress", None)
+    isolation, configs = settings.pop("isolation"), settings.pop("configs", None)
     if isolation not in ("process", "in_process"):
         raise InvalidArgumentError(f"isolation: '{isolation}' is unknown; use process or in_process")
-    if backend == "host" and tunable._device_arrays:
+    if settings["backend"] == "host" and tunable._device_arrays:
         name = next(iter(tunable._device_arrays))
         raise InvalidArgumentError(f"'{name}' is an array on a GPU, and the backend is host: pass a copy on the host")
-    settings = _native.TuneSettings()
-    settings.backend, settings.compiler, settings.devices = backend, compiler, _device_list(devices)
-    settings.problem, settings.store, settings.keep = dict(problem or {}), _path(store), keep
-    settings.jobs, settings.seconds = _checks.job_count(jobs), seconds
-    settings.evals = None if evals is None else _checks.whole_number("evals", evals, 1)
-    settings.seed = None if seed is None else _checks.whole_number("seed", seed)
-    settings.strategy, settings.fresh, settings.retry_failed = strategy, fresh, retry_failed
-    settings.transfer = transfer
-    settings.max_copy_bytes = _checks.whole_number("max_copy_bytes", max_copy_bytes)
-    settings.set_in_process(isolation == "in_process")
+    settings.update(in_process=isolation == "in_process", on_log=_report, jobs=_checks.job_count(settings["jobs"]))
+    settings["devices"] = _device_list(settings.get("devices"))
+    for name, least in (("evals", 1), ("seed", 0), ("max_copy_bytes", 0)):
+        if name in settings:
+            settings[name] = _checks.whole_number(name, settings[name], least)
     if callable(configs):
         _checks.takes("configs", configs, 1)
-        settings.set_configs_of(lambda problem: _checks.configurations(configs(problem)))
+        settings["configs_of"] = lambda problem: _checks.configurations(configs(problem))
     elif configs is not None:
-        settings.configs = _checks.configurations(configs)
-    if on_measurement is not None:
-        settings.set_on_measurement(_without_log(on_measurement))
-    settings.set_on_log(_report)
-    settings.set_stop(_stop(stop))
+        settings["configs"] = _checks.configurations(configs)
+    if "on_measurement" in settings:
+        settings["on_measurement"] = _without_log(settings["on_measurement"])
+    _require_stop(settings.get("stop"))
     return settings
 
 
@@ -200,10 +180,9 @@ def tune_settings_of(given: Mapping[str, Any], owner: str, where: str, but: Sequ
     return known
 
 
-def _stop(stop: Any) -> Any:
+def _require_stop(stop: Any) -> None:
     if stop is not None and (isinstance(stop, type) or not callable(getattr(stop, "is_set", None))):
         raise InvalidArgumentError(f"stop: expected a threading.Event or an object with is_set(), not {stop!r}")
-    return stop
 
 
 def _without_log(function: Callable) -> Callable:
@@ -338,8 +317,8 @@ def _tune(kernel, definition, settings, run, function):
             native = _settings(tunable, **settings)
             connect(native)
             if listener is not None and is_first:
-                native.set_on_progress(listener)
-            return run(tunable._native, native)
+                native["on_progress"] = listener
+            return _ending.run(run, tunable._native, settings=native)
 
         if executor is None:
             found = search(lambda native: None, True)
@@ -440,12 +419,8 @@ def load(
     if defines and isinstance(kernel, Tunable):
         raise InvalidArgumentError("load: defines are for specs in files; call Tunable.define")
     tunable = _known_tunable(kernel, "load", defines)
-    settings = _load_settings(
-        **{name: value for name, value in locals().items() if name not in ("kernel", "tunable", "defines")},
-        tunable=tunable,
-    )
-    settings.defines = dict(defines or {})
-    return _native.load(tunable._native, settings)
+    settings = {name: value for name, value in locals().items() if name != "kernel"}
+    return _native.load(tunable._native, _load_settings(**settings))
 
 
 @_checks.checked
@@ -470,50 +445,22 @@ def load_bundle(
 ) -> Kernel:
     """A kernel of a bundle that carries its spec (`xtune store bundle --spec`), by name; as load."""
     settings = {key: value for key, value in locals().items() if key not in ("bundle", "name")}
-    return _native.load_bundle(_path(bundle), name, _load_settings(**settings, bundle=None, tunable=None))
+    return _native.load_bundle(bundle, name, _load_settings(**settings, tunable=None))
 
 
-def _load_settings(
-    *,
-    backend,
-    compiler,
-    store,
-    bundle,
-    frozen,
-    policy,
-    checked,
-    compile,
-    other_architectures,
-    arch,
-    default_config,
-    tuning,
-    coverage,
-    allocator,
-    on_message,
-    tunable,
-):
+def _load_settings(*, policy, tuning, allocator, on_message, tunable, **given):
     if policy not in ("lookup", "tune_once", "tune_in_background"):
         raise InvalidArgumentError(f"policy: '{policy}' is unknown; use lookup, tune_once or tune_in_background")
-    settings = _native.LoadSettings()
-    settings.backend, settings.compiler, settings.store, settings.bundle = (
-        backend,
-        compiler,
-        _path(store),
-        _path(bundle),
-    )
-    settings.frozen, settings.coverage = frozen, _path(coverage)
-    settings.checked, settings.compile, settings.other_architectures = checked, compile, other_architectures
-    settings.arch, settings.default_config = arch, dict(default_config or {})
-    settings.set_policy(policy)
     if tuning:
         defaults = tune_settings_of(tuning, "load: tuning", "tuning: ", ("stop", "progress"))
-        settings.set_tuning(_settings(tunable or Tunable("none"), **{**defaults, **tuning}))
-    else:
-        settings.set_tuning(_native.TuneSettings())
-    if allocator is not None:
-        settings.set_allocator(*_allocators.pair_of(allocator))
-    settings.set_on_message(_checks.takes("on_message", on_message, 1) if on_message else warn)
-    return settings
+        tuning = _settings(tunable or Tunable("none"), **{**defaults, **tuning})
+    return _given(
+        **given,
+        policy=policy,
+        tuning=tuning or {},
+        allocator=None if allocator is None else _allocators.pair_of(allocator),
+        on_message=_checks.takes("on_message", on_message, 1) if on_message else warn,
+    )
 
 
 @_checks.checked
@@ -535,10 +482,15 @@ def best(
     bundle answers.
     """
     tunable = _known_tunable(kernel, "best")
-    settings = _native.LookupSettings()
-    settings.arch, settings.backend, settings.store, settings.bundle = arch, backend, _path(store), _path(bundle)
-    settings.frozen, settings.other_architectures = frozen, other_architectures
-    settings.set_on_message(warn)
+    settings = _given(
+        arch=arch,
+        backend=backend,
+        store=store,
+        bundle=bundle,
+        frozen=frozen,
+        other_architectures=other_architectures,
+        on_message=warn,
+    )
     return _native.best(tunable._native, dict(problem or {}), settings)
 
 
@@ -553,18 +505,13 @@ def candidates(
 ) -> List[Candidate]:
     """The configurations that the cost model (Tunable.candidates) rates best, best first. count=0: its top_k."""
     tunable = _known_tunable(kernel, "candidates")
-    settings = _native.CandidateSettings()
-    settings.arch, settings.backend, settings.problem = arch, backend, dict(problem or {})
-    settings.count = _checks.whole_number("count", count)
-    return _native.candidates(tunable._native, settings)
+    count = _checks.whole_number("count", count)
+    return _native.candidates(tunable._native, _given(arch=arch, backend=backend, problem=problem, count=count))
 
 
-def _compile_settings(backend, compiler, arch, problem, store, jobs, stop):
-    settings = _native.CompileSettings()
-    settings.backend, settings.compiler, settings.arch, settings.problem = backend, compiler, arch, dict(problem or {})
-    settings.store, settings.jobs = _path(store), _checks.job_count(jobs)
-    settings.set_stop(_stop(stop))
-    return settings
+def _compile_settings(*, jobs=0, stop, **given):
+    _require_stop(stop)
+    return _given(**given, jobs=_checks.job_count(jobs), stop=stop)
 
 
 @_checks.checked
@@ -587,8 +534,10 @@ def compile_all(
     is `rejected`.
     """
     tunable = _known_tunable(kernel, "compile_all")
-    settings = _compile_settings(backend, compiler, arch, problem, store, jobs, stop)
-    return _native.compile_all(tunable._native, _checks.configurations(configs), settings)
+    settings = _compile_settings(
+        backend=backend, compiler=compiler, arch=arch, problem=problem, store=store, jobs=jobs, stop=stop
+    )
+    return _ending.run(_native.compile_all, tunable._native, _checks.configurations(configs), settings=settings)
 
 
 @_checks.checked
@@ -604,7 +553,7 @@ def all_configs(
 ) -> List[Config]:
     """The valid configurations, in the order of the space. Raises InvalidArgumentError for more than `most`."""
     tunable = _known_tunable(kernel, "all_configs")
-    settings = _compile_settings(backend, compiler, arch, problem, None, 0, stop)
+    settings = _compile_settings(backend=backend, compiler=compiler, arch=arch, problem=problem, stop=stop)
     return _native.all_configs(tunable._native, settings, _checks.whole_number("most", most))
 
 
@@ -622,39 +571,3 @@ def backends() -> List[Backend]:
 def strategies() -> List[str]:
     """The names for `strategy`, the default first."""
     return _native.strategies()
-
-
-@_checks.checked
-def _set_constant(kernel: Kernel, name: str, data: Any) -> None:
-    """Gives a constant of the spec its contents for all later calls: an array on the host, which is copied."""
-    from xtune._arrays import facts_of
-
-    facts = facts_of(data, name)
-    if facts.host is None:
-        raise InvalidArgumentError(f"'{name}' is an array on a GPU: pass a copy on the host")
-    kernel._set_constant(name, facts.dtype, facts.host)
-
-
-@_checks.checked
-def _benchmark(
-    kernel: Kernel,
-    *args: Any,
-    cold: bool = True,
-    samples: int = 30,
-    min_sample_ms: float = 1.0,
-    max_seconds: float = 10.0,
-    **named: Any,
-) -> Timing:
-    """Times the kernel with the arguments of a call, and returns a Timing in milliseconds.
-
-    cold=True: as tune() measures, to compare configurations: single launches after the caches were
-    flushed, by the device's clock, on a stream of the library's own, once the stream of the call
-    has ended. cold=False: as an application launches: batches of at least min_sample_ms, with warm
-    caches, by the wall clock. samples: at most this many; max_seconds: none begins later. Arrays
-    that the kernel writes change with every launch, and results are not compared.
-    """
-    return kernel._benchmark(args, named, cold, _checks.whole_number("samples", samples), min_sample_ms, max_seconds)
-
-
-Kernel.set_constant = _set_constant
-Kernel.benchmark = _benchmark

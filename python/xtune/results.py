@@ -168,7 +168,7 @@ def _reduce_compiled(native: Any) -> Any:
 # Nothing changes these objects, so copies share them.
 _native.Result.__reduce__ = _reduce_result
 _native.CompiledConfig.__reduce__ = _reduce_compiled
-for _class in (_native.Result, _native.CompiledConfig, _native.Kernel):
+for _class in (_native.Result, _native.CompiledConfig):
     _class.__copy__ = lambda self: self
     _class.__deepcopy__ = lambda self, memo: self
 del _class
@@ -257,13 +257,13 @@ class Result:
     @_checks.checked
     def save(self, directory: Union[str, "os.PathLike[str]"]) -> None:
         """Writes best_config.json, latency.json, the source and the binary. Raises NothingValidError, StorageError."""
-        self._native.save(os.fspath(directory))
+        self._native.save(directory)
 
     @staticmethod
     @_checks.checked
     def load(directory: Union[str, "os.PathLike[str]"]) -> "Result":
         """Reads what save wrote. Raises StorageError if a file changed since, or if other users can change one."""
-        return _native.load_result(os.fspath(directory))
+        return _native.load_result(directory)
 
     def to_pandas(self):
         """The measurements as a pandas.DataFrame: a column for each parameter, then outcome,

@@ -422,13 +422,13 @@ class Tunable:
             given = {
                 "entry": entry or name or "",
                 "name": name or "",
-                "params": _columns(params or {}),
+                "params": list(_columns(params or {}).items()),
                 "grid": [] if grid is None else extents(grid),
                 "block": [] if block is None else extents(block),
                 "shared": "" if shared is None else shared,
                 "problem": dict(problem or {}),
                 "defines": list((defines or {}).items()),
-                "include_dirs": [os.fspath(each) for each in include_dirs],
+                "include_dirs": list(include_dirs),
             }
             self._start_by_position(os.fspath(source_file) if source is None else source, given, list(args))
             if reference is not None or validator is not None or check is not None:
@@ -438,7 +438,7 @@ class Tunable:
         else:
             if name is None:
                 name = entry_of(_text_of(source_file) if source is None else source)
-            self._start(_native.Tunable(name))
+            self._start(_native.tunable(name))
             if source is not None:
                 self.source(source)
             if source_file is not None:
@@ -489,7 +489,7 @@ class Tunable:
     def _start_by_position(self, source: str, given: Mapping[str, Any], args: List[Any]) -> None:
         """From a source and the arguments of a call, in the kernel's order."""
         described = [_described(f"args[{i}]", value) for i, value in enumerate(args)]
-        self._start(_native.Tunable.from_source(source, given, described, _log.info))
+        self._start(_native.tunable_from_source(source, given, described, _log.info))
         for name, value in zip(self._native.argument_names(), args):
             if isinstance(value, Scalar):
                 value = value.value
@@ -518,12 +518,12 @@ class Tunable:
         predicates, references and validators can be added. defines: like -D NAME=value.
 
         Raises StorageError, InvalidSpecError."""
-        return cls._of(_native.Tunable.from_file(os.fspath(path), dict(defines or {})))
+        return cls._of(_native.tunable_from_file(path, dict(defines or {})))
 
     @classmethod
     def from_text(cls, toml: str, base_dir: Path = ".", defines: Optional[Mapping[str, Value]] = None) -> "Tunable":
         """The same for the text of a spec; relative paths in it start at base_dir."""
-        return cls._of(_native.Tunable.from_text(toml, os.fspath(base_dir), dict(defines or {})))
+        return cls._of(_native.tunable_from_text(toml, base_dir, dict(defines or {})))
 
     def copy(self) -> "Tunable":
         """An independent copy."""
@@ -594,7 +594,7 @@ class Tunable:
 
     def source_file(self, path: Path) -> "Tunable":
         """The file of the kernel's source; relative paths start at the working directory."""
-        self._native.source_file(os.fspath(path))
+        self._native.source_file(path)
         return self
 
     def entry(self, entry: str) -> "Tunable":
@@ -604,7 +604,7 @@ class Tunable:
 
     def option(self, option: str, backend: Optional[str] = None) -> "Tunable":
         """A compiler option, for every backend or only for "cuda", "hip" or "host"."""
-        self._native.option(*([option] if backend is None else [backend, option]))
+        self._native.option(backend, option)
         return self
 
     def define(self, name: str, value: Formula) -> "Tunable":
@@ -614,7 +614,7 @@ class Tunable:
 
     def include_dir(self, path: Path) -> "Tunable":
         """Searched for includes, after the source's directory."""
-        self._native.include_dir(os.fspath(path))
+        self._native.include_dir(path)
         return self
 
     def compile_timeout_s(self, seconds: float) -> "Tunable":
@@ -667,16 +667,8 @@ class Tunable:
 
         args: names of its arguments, in its order; empty: all. when: the step is skipped where this
         is false."""
-        self._native.step(
-            entry=entry,
-            grid=extents(grid),
-            block=extents(block),
-            args=list(args),
-            when=when,
-            shared=shared,
-            cluster=extents(cluster),
-            cooperative=cooperative,
-        )
+        grid, block, cluster = extents(grid), extents(block), extents(cluster)
+        self._native.step(entry, grid, block, list(args), when, shared, cluster, cooperative)
         return self
 
     # Problem and space.
@@ -755,7 +747,7 @@ class Tunable:
         elif isinstance(value, Scalar):
             self._scalar(name, dtype_name(value.dtype, f"'{name}'"), value.value, value.default)
         elif isinstance(value, TensorMap):
-            self._native.tensor_map(name=name, of=value.of, **value.view)
+            self._native.tensor_map(name, value.of, value.view)
         elif isinstance(value, Table):
             self._native.table(
                 name, [value.of] if isinstance(value.of, str) else list(value.of), value.count, value.stride
@@ -822,7 +814,7 @@ class Tunable:
             [(word, numbers)] = data.items()
             self._native.data_fill(name, word, list(numbers) if isinstance(numbers, (list, tuple)) else [numbers])
         elif isinstance(data, os.PathLike):
-            self._native.data_file(name, os.fspath(data))
+            self._native.data_file(name, data)
         elif is_array(data):
             facts = facts_of(data, name)
             if facts.host is None:
@@ -833,8 +825,9 @@ class Tunable:
         elif callable(data):
             chosen = None if dtype is None else dtype_name(dtype)
 
-            def generate(problem, request):
-                made = _callbacks.call_generator(data, problem, request, f"the data of '{name}'")
+            def generate(request):
+                named = dict(zip(("name", "dtype", "shape", "seed"), request))
+                made = _callbacks.call_generator(data, request[-1], named, f"the data of '{name}'")
                 kind = chosen if chosen is not None else facts_of(made, name).dtype
                 return encode(made, kind, None, f"the data of '{name}'")
 
@@ -892,14 +885,7 @@ class Tunable:
     ) -> "Tunable":
         """A kernel that computes the same in a simpler way; what is missing is as for the tuned kernel."""
         self._native.reference_kernel(
-            entry=entry,
-            source=source,
-            source_file=os.fspath(source_file),
-            options=list(options),
-            grid=extents(grid),
-            block=extents(block),
-            shared=shared,
-            args=list(args),
+            entry, source_file, source, list(options), extents(grid), extents(block), shared, list(args)
         )
         return self
 
@@ -915,7 +901,7 @@ class Tunable:
 
     def reference_file(self, npy: Path, output: str = "") -> "Tunable":
         """Expected contents in a .npy file."""
-        self._native.reference_file(os.fspath(npy), output)
+        self._native.reference_file(npy, output)
         return self
 
     def reference_command(self, *words: str) -> "Tunable":

@@ -47,12 +47,10 @@ class FakeTensor:
     def __init__(self, array, is_cuda=False):
         self.array, self.is_cuda = array, is_cuda
         self.dtype = f"torch.{array.dtype.name}"
+        self.shape = array.shape
 
-    def is_contiguous(self):
-        return self.array.flags.c_contiguous
-
-    def numel(self):
-        return self.array.size
+    def stride(self):
+        return tuple(each // self.array.itemsize for each in self.array.strides)
 
     def get_device(self):
         return 0
@@ -141,7 +139,7 @@ class Calls(unittest.TestCase):
             (xtune.InvalidArgumentError, "argument 'y' is missing", (x,), {"n": N}),
             (
                 xtune.InvalidArgumentError,
-                "'x', is a buffer of f32 and was given an array of float64",
+                "'x', is a buffer of f32 and was given an array of f64",
                 (x.astype("f8"), y, 2.0, N),
                 {},
             ),
@@ -188,8 +186,8 @@ class Calls(unittest.TestCase):
         with fake_torch():
             for words, tensor in (
                 ("on a GPU, and the kernel runs on the host", FakeTensor(x, True)),
-                ("array of torch.float64", FakeTensor(x.astype("f8"))),
-                ("tensor that is not contiguous", FakeTensor(x[::2])),
+                ("array of f64", FakeTensor(x.astype("f8"))),
+                ("not contiguous in C order", FakeTensor(x[::2])),
             ):
                 with self.subTest(words), self.assertRaisesRegex(xtune.InvalidArgumentError, words):
                     self.kernel(tensor, y, 2.0, 4)

@@ -264,17 +264,14 @@ class WrongTypes(Table):
         loaded = xtune.load(saxpy(), backend="host")
         self.expect(
             [
-                ("problems: expected a list of dicts of problem sizes, not {'n': 5}", lambda: loaded.digest({"n": 5})),
+                ("digest: problems: expected a list of dicts, not {'n': 5}", lambda: loaded.digest({"n": 5})),
+                ("digest: problems[0]['n']: expected a bool, a number or a text", lambda: loaded.digest([{"n": None}])),
+                ("choice: problem: expected a dict or None, not 'n'", lambda: loaded.choice("n")),
+                ("for_problem: problem: a name: expected a text, not 1", lambda: loaded.for_problem({1: 1})),
+                ("prepare: n: expected a bool, a number or a text, not None", lambda: loaded.prepare(n=None)),
+                ("choice: n: 1180591620717411303424 does not fit into 64 bits", lambda: loaded.choice(n=HUGE)),
                 (
-                    "problems: expected a list of dicts of problem sizes, not [{'n': None}]",
-                    lambda: loaded.digest([{"n": None}]),
-                ),
-                ("problem: expected a dict of problem sizes by name, not 'n'", lambda: loaded.choice("n")),
-                ("problem: expected a dict of problem sizes by name, not {1: 1}", lambda: loaded.for_problem({1: 1})),
-                ("n: expected a number, a bool or a text, not None", lambda: loaded.prepare(n=None)),
-                ("n: 1180591620717411303424 does not fit into 64 bits", lambda: loaded.choice(n=HUGE)),
-                (
-                    "n: 9223372036854775808 is too large: integers up to 9223372036854775807 can be tuned",
+                    "choice: n: 9223372036854775808 is too large: integers up to 9223372036854775807 can be tuned",
                     lambda: loaded.choice(n=2**63),
                 ),
                 (
@@ -289,12 +286,12 @@ class WrongTypes(Table):
                     "samples: expected a whole number of at least 0, not -3",
                     lambda: kernel.benchmark(x, y, 0.0, N, samples=-3),
                 ),
-                ("cold: expected a bool, not 'x'", lambda: kernel.benchmark(x, y, 0.0, N, cold="x")),
+                ("benchmark: cold: expected a bool, not 'x'", lambda: kernel.benchmark(x, y, 0.0, N, cold="x")),
                 (
                     "benchmark: min_sample_ms is nan",
                     lambda: kernel.benchmark(x, y, 0.0, N, cold=False, min_sample_ms=math.nan),
                 ),
-                ("name: expected a text, not 5", lambda: kernel.set_constant(5, x)),
+                ("set_constant: name: expected a text, not 5", lambda: kernel.set_constant(5, x)),
                 ("'c': int is not an array", lambda: kernel.set_constant("c", 5)),
                 (
                     "stream: pass the address of a stream, or a stream of PyTorch, CuPy or Numba, not -1",
@@ -519,8 +516,8 @@ class Texts(Table):
             [
                 ("source: an object of str is not valid Unicode text", lambda: saxpy(source=SAXPY + bad)),
                 ("'x': a\\udc80 is not a type that kernels take", lambda: new("t", args={"x": xtune.Scalar(bad, 1)})),
-                ("n: 'a\\udc80' is not valid Unicode text", lambda: loaded.choice(n=bad)),
-                ("'a\\udc80' is not valid Unicode text", lambda: loaded.choice(**{bad: 1})),
+                ("choice: n: 'a\\udc80' is not valid Unicode text", lambda: loaded.choice(n=bad)),
+                ("choice: a name: 'a\\udc80' is not valid Unicode text", lambda: loaded.choice(**{bad: 1})),
                 ("saxpy: 'a\\udc80' is neither an argument of the call", lambda: loaded(**{bad: 1})),
                 (
                     "the reference in code failed: KeyError: 'a\\udc80'",

@@ -92,26 +92,6 @@ class Interrupts(unittest.TestCase):
                 self.assertEqual(program.wait(60), 0)
                 program.stdout.close()
 
-    def test_an_interrupt_while_the_extension_loads_is_one(self):
-        # The extension imports atexit while it loads; here that import is when the signal comes.
-        program = """
-import signal, sys
-class Finder:
-    loading = False
-    def find_spec(self, name, path=None, target=None):
-        if name == "xtune._native":
-            self.loading = sys.modules.pop("atexit", True)
-        elif name == "atexit" and self.loading:
-            signal.raise_signal(signal.SIGINT)
-sys.meta_path.insert(0, Finder())
-try:
-    import xtune
-except KeyboardInterrupt:
-    print("interrupted")
-"""
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stdout), (0, "interrupted\n"), done.stderr)
-
 
 class Endings(unittest.TestCase):
     def test_a_program_may_end_while_it_tunes(self):
