@@ -74,8 +74,8 @@ def _words(hint: Any) -> str:
 
 
 def _is_number(value: Any, method: str) -> bool:
-    """Also NumPy's scalars, but not its arrays of one element."""
-    return hasattr(type(value), method) and not hasattr(value, "__len__")
+    """Also NumPy's scalars, but not its arrays of one element, and not complex numbers, which have __float__ in 3.9."""
+    return hasattr(type(value), method) and not hasattr(value, "__len__") and not isinstance(value, complex)
 
 
 def _unicode_problem(where: str, text: str) -> Optional[str]:
