@@ -66,8 +66,7 @@ def _metadata():
 
 
 def _tag():
-    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-    return f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+    return f"cp39-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
 
 
 def _wheel_text():
@@ -129,7 +128,7 @@ def _run(*command):
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout[-4000:]}\n"
                          "xtune is built with the packages that `make deps` and "
-                         "`apt-get install pybind11-dev python3-dev` install")
+                         "`apt-get install python3-dev` install")
 
 
 def _configure(build, settings):
