@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <pthread.h>
-#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -63,11 +63,11 @@ Descriptor opened(const fs::path& path) {
   return file;
 }
 
-// 128 bits, in hexadecimal digits.
+// 128 bits, in hexadecimal digits. glibc has the call's function from 2.25 on.
 std::string random_name() {
   std::array<unsigned char, 16> bytes{};
   for (std::size_t filled = 0; filled < bytes.size();) {
-    const ssize_t n = ::getrandom(bytes.data() + filled, bytes.size() - filled, 0);
+    const long n = ::syscall(SYS_getrandom, bytes.data() + filled, bytes.size() - filled, 0);
     if (n < 0 && errno != EINTR) throw Error(ErrorKind::io, std::string("no random numbers: ") + std::strerror(errno));
     if (n > 0) filled += static_cast<std::size_t>(n);
   }

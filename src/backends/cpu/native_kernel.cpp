@@ -5,7 +5,8 @@
 #include <elf.h>
 #include <fmt/core.h>
 #include <link.h>
-#include <sys/mman.h>
+#include <linux/memfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,9 +20,9 @@
 namespace xtune::cpu {
 namespace {
 
-/// A file in memory with the image.
+/// A file in memory with the image. glibc has the call's function from 2.27 on.
 int memory_file(const std::string& image) {
-  const int file = memfd_create(image_file_name, MFD_CLOEXEC);
+  const int file = static_cast<int>(::syscall(SYS_memfd_create, image_file_name, MFD_CLOEXEC));
   // A lack of resources of the machine, not a failure of the configuration.
   if (file < 0)
     throw Error(ErrorKind::unavailable,
