@@ -181,10 +181,9 @@ fs::path headers_of(const BuildFlags& flags) {
 /// The state by contents.
 std::string state_of(const Installation& kokkos) {
   std::error_code failed;
-  return digest_below(fs::path(kokkos.config).parent_path(), is_of_package) + " " +
-         digest_below(headers_of(kokkos.flags), is_header) + " " +
-         std::to_string(fs::file_size(kokkos.compiler, failed)) + " " +
-         std::to_string(fs::last_write_time(kokkos.compiler, failed).time_since_epoch().count());
+  return fmt::format("{} {} {} {}", digest_below(fs::path(kokkos.config).parent_path(), is_of_package),
+                     digest_below(headers_of(kokkos.flags), is_header), fs::file_size(kokkos.compiler, failed),
+                     fs::last_write_time(kokkos.compiler, failed).time_since_epoch().count());
 }
 
 /// Whether it is unchanged, without reading contents: a new or removed file changes the state of a directory.
