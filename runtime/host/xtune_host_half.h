@@ -7,7 +7,9 @@
 #include "xtune_host_math.h"
 
 XTUNE_DEVICE float xtune_half_to_float(unsigned short h) {
-#ifdef __F16C__
+#if defined(__F16C__) && __clang_major__ >= 22  // which has no builtin for it
+  return static_cast<float>(__builtin_bit_cast(_Float16, h));
+#elif defined(__F16C__)
   typedef short Short8 __attribute__((vector_size(16)));
   return __builtin_ia32_vcvtph2ps(Short8{static_cast<short>(h)})[0];
 #else

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "core/build/compiler_places.hpp"
 #include "system/dynamic_library.hpp"
 #include "system/files.hpp"
 #include "system/machine.hpp"
@@ -160,9 +161,10 @@ std::string find_compiler() {
   }
   for (const char* name : {"g++", "clang++"})
     if (std::string found = system::find_program(name); !found.empty()) return found;
+  if (std::string found = build::zig_compiler(); !found.empty()) return found;
   throw system::NotInstalled(
       "neither g++ nor clang++ is in PATH: the host backend compiles kernels with them; install one (Debian: "
-      "g++), or name one in XTUNE_HOST_CXX");
+      "g++; beside xtune's wheel: pip install 'xtune[host]'), or name one in XTUNE_HOST_CXX");
 }
 
 const std::vector<std::string>& known_host_archs() {

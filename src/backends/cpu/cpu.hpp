@@ -17,7 +17,8 @@ namespace xtune::cpu {
 /// sys/; facts that cannot be read there are empty or 0.
 device::DeviceInfo cpu_info(const std::filesystem::path& root = "/");
 
-/// XTUNE_HOST_CXX, else g++, else clang++, searched in PATH. Throws Error(unavailable) with advice on what to install.
+/// XTUNE_HOST_CXX, else g++, else clang++, searched in PATH, else build::zig_compiler(). Throws Error(unavailable) with
+/// advice on what to install.
 std::string find_compiler();
 
 /// The architectures artifacts are compiled for, weakest first: x86_64, x86_64_v2, ... (x86-64 psABI,

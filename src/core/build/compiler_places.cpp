@@ -131,6 +131,13 @@ std::vector<std::string> clang_compilers() {
   return found;
 }
 
+std::string zig_compiler() {
+  for (const fs::path& packages : python_packages())
+    if (!system::find_program((packages / "ziglang/zig").string()).empty())
+      if (std::string found = system::find_program((packages / "xtune/zig-c++").string()); !found.empty()) return found;
+  return {};
+}
+
 std::vector<fs::path> named_cuda_roots() {
   std::vector<fs::path> roots;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) add_once(roots, fs::path(variable(name)));

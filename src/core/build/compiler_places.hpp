@@ -34,6 +34,8 @@ std::filesystem::path folder_with(const std::string& what, const std::vector<std
 
 /// In PATH: clang++-N from the newest N on, and clang++.
 std::vector<std::string> clang_compilers();
+/// zig-c++ of the Python package xtune, if the package ziglang is beside it; else empty.
+std::string zig_compiler();
 /// In bin of the named toolkits, in /usr/local/cuda/bin, in PATH, and in bin of the other toolkits.
 std::vector<std::string> nvcc_compilers();
 /// The program that XTUNE_HIP_CXX names, or else: amdclang++ of each ROCm, then in PATH amdclang++ and

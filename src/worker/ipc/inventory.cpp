@@ -113,6 +113,7 @@ std::string machine_state(const std::string& backend) {
   add_file_state(text, worker_program().string());
   add_file_state(text, "/etc/ld.so.cache");
   if (const char* compiler = std::getenv("XTUNE_HOST_CXX")) add_file_state(text, system::find_program(compiler));
+  if (const std::string zig = build::zig_compiler(); !zig.empty()) add_file_state(text, zig);
   if (!device::compilers_of(backend).empty()) add_compiler_places(text);
   for (const char* compiler : {"g++", "clang++"})
     for (const std::string& folder : listed_folders("PATH")) add_file_state(text, folder + "/" + compiler);

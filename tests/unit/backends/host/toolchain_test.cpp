@@ -83,6 +83,21 @@ TEST_CASE("without any compiler the message says what to install") {
   }
 }
 
+TEST_CASE("without another compiler, that of the Python package ziglang beside xtune's is taken") {
+  const TemporaryDirectory packages;
+  const Variable path("PATH", "/nowhere"), wanted("XTUNE_HOST_CXX", ""), environment("VIRTUAL_ENV", {});
+  const Variable python("XTUNE_PYTHON_PACKAGES", packages.path().string());
+  const auto add = [&](const char* name) {
+    std::filesystem::create_directories((packages.path() / name).parent_path());
+    std::filesystem::copy_file(script(packages, ""), packages.path() / name);
+    return (packages.path() / name).string();
+  };
+  const std::string compiler = add("xtune/zig-c++");
+  CHECK_THROWS_AS(cpu::find_compiler(), Error);
+  add("ziglang/zig");
+  CHECK(cpu::find_compiler() == compiler);
+}
+
 TEST_CASE("a compiler that dies is a crash, one that complains a compile error") {
   const TemporaryDirectory folder;
   const std::string version = "[ \"$1\" = --version ] && echo fake 1.0 && exit 0\n";
