@@ -24,6 +24,14 @@ if(XTUNE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${XTUNE_CCACHE}")
 endif()
 
+# Where a program that was not installed finds its files.
+set(XTUNE_SOURCE_PLACE "${PROJECT_SOURCE_DIR}")
+set(XTUNE_BUILD_PLACE "${PROJECT_BINARY_DIR}")
+if(XTUNE_PACKAGED)
+  set(XTUNE_SOURCE_PLACE /nonexistent)
+  set(XTUNE_BUILD_PLACE /nonexistent)
+endif()
+
 add_library(xtune_options INTERFACE)
 target_include_directories(xtune_options INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
 target_compile_options(xtune_options INTERFACE -Wall -Wextra -Wpedantic $<$<BOOL:${XTUNE_WERROR}>:-Werror>)

@@ -20,7 +20,7 @@ fs::path installed_directory(const std::string& name) {
   std::error_code ignored;
   const fs::path beside = fs::weakly_canonical(worker_program(), ignored).parent_path(), sources = XTUNE_SOURCES;
   for (const fs::path& place : {beside / XTUNE_DATA_FROM_PROGRAM, beside, sources, sources / "python/xtune"})
-    if (place.is_absolute() && fs::is_directory(place / name, ignored)) return (place / name).lexically_normal();
+    if (fs::is_directory(place / name, ignored)) return (place / name).lexically_normal();
   return {};
 }
 

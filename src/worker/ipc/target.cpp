@@ -338,12 +338,13 @@ void set_worker_program(const std::filesystem::path& program) {
   chosen() = program;
 }
 
-/// Beside the program, as it was installed or built.
+/// As it was installed, in the Python package beside the program, or as it was built.
 std::filesystem::path installed_emulator() {
   const std::filesystem::path beside =
       (worker_program().parent_path() / XTUNE_EMULATOR_FROM_PROGRAM).lexically_normal();
   std::error_code ignored;
-  for (const std::filesystem::path& place : {beside, std::filesystem::path(XTUNE_BUILT_EMULATOR)})
+  for (const std::filesystem::path& place :
+       {beside, worker_program().parent_path() / beside.filename(), std::filesystem::path(XTUNE_BUILT_EMULATOR)})
     if (std::filesystem::is_regular_file(place, ignored)) return place;
   const std::filesystem::path build =
       std::filesystem::path(XTUNE_BUILT_EMULATOR).parent_path().parent_path().parent_path();
