@@ -5,6 +5,7 @@ Settings of pip (--config-settings name=value):
     build-dir   a directory that CMake has configured or will; kept. Default: a temporary one
     jobs        parallel jobs; default: CMAKE_BUILD_PARALLEL_LEVEL, else all cores
     define      options of CMake, separated by spaces: "XTUNE_HIP=OFF"
+    portable    what cmake/portable-libraries made, for a wheel that other machines can use
 """
 import base64
 import contextlib
@@ -54,39 +55,72 @@ def _strings(name):
     return re.findall(r'"(.*?)"', text)
 
 
-def _metadata():
-    lines = ["Metadata-Version: 2.1", "Name: xtune", f"Version: {VERSION}", f"Summary: {_field('description')}",
-             "License: Apache-2.0", f"Requires-Python: {_field('requires-python')}",
+def _table(name):
+    """A table of [project]: name -> list of texts."""
+    found = re.search(rf"^\[project\.{name}\]\n((?:.+\n)*)", (ROOT / "pyproject.toml").read_text(), re.M)
+    lines = re.findall(r"^([\w-]+) = (.*)$", found.group(1), re.M) if found else []
+    return {key: re.findall(r'"(.*?)"', value) for key, value in lines}
+
+
+def _readme():
+    """For an index, which has none of the files that relative links name: they lead to the URL Source, or are removed."""
+    source = _table("urls").get("Source")
+
+    def link(match):
+        picture, text, place = match.groups()
+        if source:
+            return f"{picture}[{text}]({source[0]}/{'raw' if picture else 'blob'}/v{VERSION}/{place})"
+        return "" if picture else text
+
+    return re.sub(r"(!?)\[([^]]*)\]\((?!https?:|#)([^)]*)\)", link, (ROOT / _field("readme")).read_text())
+
+
+def _metadata(licences=("LICENSE",)):
+    lines = ["Metadata-Version: 2.4", "Name: xtune", f"Version: {VERSION}", f"Summary: {_field('description')}",
+             f"License-Expression: {_field('license')}", f"Requires-Python: {_field('requires-python')}",
              f"Keywords: {','.join(_strings('keywords'))}"]
+    lines += [f"License-File: {each}" for each in licences]
+    lines += [f"Project-URL: {name}, {url}" for name, (url,) in _table("urls").items()]
     lines += [f"Classifier: {each}" for each in _strings("classifiers")]
     lines += [f"Requires-Dist: {each}" for each in _strings("dependencies")]
-    lines += ["Provides-Extra: all"] + [f'Requires-Dist: {each}; extra == "all"' for each in _strings("all")]
-    lines += ["Description-Content-Type: text/markdown", "", (ROOT / _field("readme")).read_text()]
+    for extra, needs in _table("optional-dependencies").items():
+        lines += [f"Provides-Extra: {extra}"] + [f'Requires-Dist: {each}; extra == "{extra}"' for each in needs]
+    lines += ["Description-Content-Type: text/markdown", "", _readme()]
     return "\n".join(lines)
 
 
-def _tag():
-    return f"cp39-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-
-
-def _wheel_text():
-    return f"Wheel-Version: 1.0\nGenerator: xtune_build\nRoot-Is-Purelib: false\nTag: {_tag()}\n"
+def _tag(portable=None):
+    """portable: its compiler's target is the oldest system that the wheel serves."""
+    if not portable:
+        return f"cp39-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+    machine, glibc = re.fullmatch(r"(\w+)-linux-gnu\.(.*)", (portable / "made").read_text().strip()).groups()
+    return f"cp39-abi3-manylinux_{glibc.replace('.', '_')}_{machine}"
 
 
 def _digest(data):
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
 
 
-def _dist_info():
+def _portable(settings):
+    return pathlib.Path(settings["portable"]).resolve() if settings and settings.get("portable") else None
+
+
+def _dist_info(tag, portable=None):
     """Name -> contents."""
-    return {"METADATA": _metadata().encode(), "WHEEL": _wheel_text().encode(), "LICENSE": (ROOT / "LICENSE").read_bytes()}
+    licences = {"LICENSE": ROOT / "LICENSE"}
+    if portable:
+        licences.update({f"third-party/{path.name}": path for path in sorted((portable / "licences").iterdir())})
+    wheel = f"Wheel-Version: 1.0\nGenerator: xtune_build ({VERSION})\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    files = {"METADATA": _metadata(licences).encode(), "WHEEL": wheel.encode()}
+    return {**files, **{f"licenses/{name}": path.read_bytes() for name, path in licences.items()}}
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     """Without it, pip builds the whole wheel to read its metadata, and then once more."""
     directory = pathlib.Path(metadata_directory) / f"{NAME}.dist-info"
-    directory.mkdir()
-    for name, data in _dist_info().items():
+    portable = _portable(config_settings)
+    for name, data in _dist_info(_tag(portable), portable).items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_bytes(data)
     return directory.name
 
@@ -94,13 +128,14 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
-def _write_wheel(directory, files):
+def _write_wheel(directory, files, portable=None):
     """files: name in the archive -> (contents, mode)."""
-    files = {**files, **{f"{NAME}.dist-info/{name}": (data, 0o644) for name, data in _dist_info().items()}}
+    tag = _tag(portable)
+    files = {**files, **{f"{NAME}.dist-info/{name}": (data, 0o644) for name, data in _dist_info(tag, portable).items()}}
     record = [f"{name},{_digest(data)},{len(data)}" for name, (data, _) in files.items()]
     record_name = f"{NAME}.dist-info/RECORD"
     files[record_name] = ("\n".join(record + [f"{record_name},,", ""]).encode(), 0o644)
-    wheel = pathlib.Path(directory) / f"{NAME}-{_tag()}.whl"
+    wheel = pathlib.Path(directory) / f"{NAME}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (data, mode) in files.items():
             info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
@@ -140,6 +175,8 @@ def _configure(build, settings):
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     defines = ["CMAKE_BUILD_TYPE=Release", "XTUNE_STATIC=ON", "XTUNE_BUILD_TESTS=OFF", "XTUNE_PYTHON=ON",
                f"XTUNE_PYTHON_EXECUTABLE={sys.executable}", *settings.get("define", "").split()]
+    if portable := _portable(settings):
+        defines += [f"CMAKE_TOOLCHAIN_FILE={ROOT / 'cmake/portable.cmake'}", f"XTUNE_PORTABLE={portable}", "XTUNE_PACKAGED=ON"]
     _run("cmake", "-S", ROOT, "-B", build, *generator, *(f"-D{define}" for define in defines))
 
 
@@ -152,7 +189,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         _run("cmake", "--install", build, "--component", "python", "--prefix", prefix, "--strip")
         files = {path.relative_to(prefix).as_posix(): (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
                  for path in sorted(pathlib.Path(prefix).rglob("*")) if path.is_file() and not path.is_symlink()}
-        return _write_wheel(wheel_directory, _without_links(files, pathlib.Path(prefix)))
+        # The program is beside its data; this starts it from PATH. "#!python" becomes the environment's interpreter.
+        launcher = b"#!python\n" + (ROOT / "python/xtune/__main__.py").read_bytes()
+        files[f"{NAME}.data/scripts/xtune"] = (launcher, 0o755)
+        return _write_wheel(wheel_directory, _without_links(files, pathlib.Path(prefix)), _portable(settings))
 
 
 def _without_links(files, prefix):

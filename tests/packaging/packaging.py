@@ -19,6 +19,7 @@ import sys
 import tempfile
 import types
 import unittest
+import zipfile
 
 try:
     import yaml
@@ -457,6 +458,99 @@ class SpackRecipe(unittest.TestCase):
         result = subprocess.run(["pyflakes3", str(RECIPE)], capture_output=True, text=True)
         others = [line for line in result.stdout.splitlines() if "import *" not in line and "star imports" not in line]
         self.assertEqual(others, [])
+
+
+class Wheel(unittest.TestCase):
+    """What the wheel's files say and start; tests/python/wheel.py builds and installs it."""
+
+    def setUp(self):
+        sys.path.insert(0, str(ROOT / "python/build"))
+        import xtune_build
+
+        self.backend = xtune_build
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name).resolve()
+
+    def program(self, path, text):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    def packed(self, name, files):
+        """A wheel of these files by a compiler for glibc 2.17: its name, what it has, and its bytes."""
+        portable = self.folder / "portable"
+        (portable / "licences").mkdir(parents=True, exist_ok=True)
+        (portable / "licences/zlib.txt").write_text("zlib's")
+        (portable / "made").write_text("x86_64-linux-gnu.2.17\n")
+        (self.folder / name).mkdir()
+        wheel = self.backend._write_wheel(self.folder / name, {each: (b"", 0o755) for each in files}, portable)
+        with zipfile.ZipFile(self.folder / name / wheel) as archive:
+            contents = {each: archive.read(each).decode() for each in archive.namelist()}
+        return wheel, contents, (self.folder / name / wheel).read_bytes()
+
+    def test_its_tag_says_what_it_serves_and_its_bytes_are_always_the_same(self):
+        wheel, contents, data = self.packed("one", ["xtune/_native.abi3.so"])
+        self.assertEqual(wheel, f"xtune-{VERSION}-cp39-abi3-manylinux_2_17_x86_64.whl")
+        self.assertIn("Tag: cp39-abi3-manylinux_2_17_x86_64\n", contents[f"xtune-{VERSION}.dist-info/WHEEL"])
+        self.assertEqual(data, self.packed("two", ["xtune/_native.abi3.so"])[2])
+        version = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+        self.assertIn(f"-{version}-{version}-manylinux", self.packed("three", ["xtune/_native.cpython.so"])[0])
+
+    def test_its_metadata_names_licences_extras_and_a_readme_without_relative_links(self):
+        contents = self.packed("one", [])[1]
+        metadata = contents[f"xtune-{VERSION}.dist-info/METADATA"]
+        head, readme = metadata.split("\n\n", 1)
+        lines = head.splitlines()
+        for line in [
+            "Metadata-Version: 2.4",
+            "License-Expression: Apache-2.0",
+            'Requires-Dist: ziglang>=0.17; extra == "host"',
+        ]:
+            self.assertIn(line, lines)
+        self.assertFalse([line for line in lines if line.startswith("Classifier: License")])
+        files = [line.split(": ")[1] for line in lines if line.startswith("License-File")]
+        self.assertEqual(files, ["LICENSE", "third-party/zlib.txt"])
+        for each in files:
+            self.assertIn(f"xtune-{VERSION}.dist-info/licenses/{each}", contents)
+        self.assertIn("# xtune", readme)
+        self.assertEqual(re.findall(r"\]\((?!https?:|#)[^)]*\)", readme), [])
+
+    def test_the_script_starts_the_program_without_loading_the_package(self):
+        package = self.folder / "site-packages/xtune"
+        self.program(package / "xtune", 'echo "$@" "$XTUNE_PYTHON_PACKAGES"')
+        (package / "__init__.py").write_text("raise SystemExit('loaded')")
+        script = ROOT / "python/xtune/__main__.py"
+        environment = {**os.environ, "PYTHONPATH": str(package.parent), "XTUNE_PROGRAM": ""}
+        environment.pop("XTUNE_PYTHON_PACKAGES", None)
+        command = [sys.executable, script, "run", "a b"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.stdout.split(":")[0].strip(), f"run a b {package.parent}", done.stderr)
+        (package / "xtune").unlink()
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^xtune: cannot start .*/xtune/xtune: No such file.*\n$")
+
+    def test_zig_is_called_as_clang_is(self):
+        self.program(self.folder / "ziglang/zig", 'echo "$@" "$ZIG_LOCAL_CACHE_DIR"')
+        compiler = shutil.copy(ROOT / "python/xtune/zig-c++", self.program(self.folder / "xtune/zig-c++", ""))
+        machine = os.uname().machine
+        for given, expected in [
+            (
+                "-x c++-cpp-output -march=x86-64-v3 -o a,b.so -",
+                "-nostdlib++ -x c++ -march=x86_64_v3 -o a,b.so - /t/zig",
+            ),
+            ("-E -march=x86-64 -", "-E -march=x86_64 - /t/zig"),
+        ]:
+            done = subprocess.run(
+                [compiler, *given.split()],
+                env={**os.environ, "TMPDIR": "/t"},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            self.assertEqual(done.stdout.strip(), f"c++ -target {machine}-linux-gnu {expected}")
 
 
 class Installed(unittest.TestCase):
