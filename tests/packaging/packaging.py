@@ -172,11 +172,17 @@ class Releasing(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name) / "sources"
-        for name in ["include/xtune/version.hpp", "packaging", "tools/release", "cmake/XtuneInstall.cmake"]:
+        for name in [
+            "include/xtune/version.hpp",
+            "packaging",
+            "tools/release",
+            "cmake/XtuneInstall.cmake",
+            "docs/install.md",
+        ]:
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             copy(ROOT / name, self.root / name)
-        for name in ["CHANGELOG.md", "CITATION.cff", "codemeta.json", "SECURITY.md"]:
+        for name in ["CHANGELOG.md", "CITATION.cff", "README.md", "codemeta.json", "SECURITY.md"]:
             shutil.copy(ROOT / name, self.root)
 
     def release(self, *words):
