@@ -5,9 +5,6 @@
 
 #include <cstring>
 
-// Declared by Python 3.12 and newer, and exported by all from 3.8 on.
-extern "C" PyObject* PyVectorcall_Call(PyObject* callable, PyObject* arguments, PyObject* named);
-
 namespace xtune::python {
 namespace {
 
@@ -32,7 +29,8 @@ PyTypeObject* add_class(PyObject* module, const char* name, std::size_t size, de
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
                          {Py_tp_new, reinterpret_cast<void*>(refuse_new)},
                          {Py_tp_methods, methods},
-                         {call ? Py_tp_call : 0, reinterpret_cast<void*>(PyVectorcall_Call)},
+                         // 0 is the end; PyObject_Call calls the vectorcall.
+                         {call ? Py_tp_call : 0, reinterpret_cast<void*>(PyObject_Call)},
                          {Py_tp_members, members},
                          {0, nullptr}};
   PyType_Spec spec = {name, static_cast<int>(size), 0, Py_TPFLAGS_DEFAULT | (call ? has_vectorcall : 0), slots};

@@ -269,8 +269,7 @@ bool read(PyObject* object, T& value) {
     if (!PyDict_Check(object)) return false;
     PyObject *key = nullptr, *each = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(object, &at, &key, &each);) {
-      typename T::key_type name;
-      if (!read(key, name)) return false;
+      auto name = converted<typename T::key_type>(key, "a name", "a text");
       auto held = converted<typename T::mapped_type>(each, name, "a number, a bool or a text");
       value.insert_or_assign(std::move(name), std::move(held));
     }

@@ -67,20 +67,18 @@ Object object_of(const KernelArgument& argument) {
                                         argument.shape, argument.size);
 }
 
-Object object_of(const NativeResult& native) {
-  const Result& result = *native;
+Object object_of(const Result& result) {
   return result_class("Result")(result.kernel_name, result.problem, result.device, result.toolchain, result.winner,
                                 result.ties, result.across, result.measurements, result.counts, result.from_store,
                                 result.space_size, result.total_s, result.compile_cpu_s, result.device_busy_s,
                                 result.interrupted, result.out_of_time, result.warnings,
-                                new_instance(std::make_unique<NativeResult>(native)));
+                                new_instance(std::make_unique<Result>(result)));
 }
 
-Object object_of(const NativeCompiled& native) {
-  const CompiledConfig& compiled = *native;
+Object object_of(const CompiledConfig& compiled) {
   return result_class("CompiledConfig")(compiled.config, compiled.outcome, compiled.message, compiled.log, compiled.key,
                                         compiled.resources, compiled.seconds,
-                                        new_instance(std::make_unique<NativeCompiled>(native)));
+                                        new_instance(std::make_unique<CompiledConfig>(compiled)));
 }
 
 }  // namespace xtune
@@ -89,20 +87,16 @@ namespace xtune::python {
 
 void define_results(PyObject* module) {
   static PyMethodDef of_result[] = {
-      method("best", [](const NativeResult& result) { return result->best(); }),
-      method("save", [](const NativeResult& result, const std::filesystem::path& where) { result->save(where); }),
-      method("source", [](const NativeResult& result) { return result->binary ? result->binary->source : ""; }),
-      method("kernel", [](const NativeResult& result, bool checked) { return result->kernel(checked); }),
+      method<&Result::best>("best"),
+      method<&Result::save>("save"),
+      method("source", [](const Result& result) { return result.binary ? result.binary->source : ""; }),
+      method("kernel", [](const Result& result, bool checked) { return result.kernel(checked); }),
       {}};
   static PyMethodDef of_compiled[] = {
-      method("kernel", [](const NativeCompiled& compiled, bool checked) { return compiled->kernel(checked); }), {}};
-  static PyMethodDef functions[] = {function("load_result",
-                                             [](const std::filesystem::path& where) {
-                                               return NativeResult(std::make_shared<const Result>(Result::load(where)));
-                                             }),
-                                    {}};
-  define_class<NativeResult>(module, of_result);
-  define_class<NativeCompiled>(module, of_compiled);
+      method("kernel", [](const CompiledConfig& compiled, bool checked) { return compiled.kernel(checked); }), {}};
+  static PyMethodDef functions[] = {function<Result::load>("load_result"), {}};
+  define_class<Result>(module, of_result);
+  define_class<CompiledConfig>(module, of_compiled);
   define(module, functions);
 }
 

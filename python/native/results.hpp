@@ -2,8 +2,6 @@
 // Results of the library as the dataclasses of xtune.results.
 #pragma once
 
-#include <memory>
-
 #include "function.hpp"
 #include "xtune/inventory.hpp"
 #include "xtune/kernel.hpp"
@@ -13,14 +11,11 @@
 
 namespace xtune::python {
 
-/// What a result of Python keeps of the library's, for Result.save and Result.kernel.
-using NativeResult = std::shared_ptr<const Result>;
-/// The same for a compiled configuration.
-using NativeCompiled = std::shared_ptr<const CompiledConfig>;
+// What a result of Python keeps of the library's, for Result.save and Result.kernel.
 template <>
-inline constexpr const char* class_name<NativeResult> = "xtune._native.Result";
+inline constexpr const char* class_name<Result> = "xtune._native.Result";
 template <>
-inline constexpr const char* class_name<NativeCompiled> = "xtune._native.CompiledConfig";
+inline constexpr const char* class_name<CompiledConfig> = "xtune._native.CompiledConfig";
 
 }  // namespace xtune::python
 
@@ -36,7 +31,7 @@ python::Object object_of(const Candidate& candidate);
 python::Object object_of(const KernelArgument& argument);
 python::Object object_of(const AvailableDevice& device);
 python::Object object_of(const AvailableBackend& backend);
-python::Object object_of(const python::NativeResult& result);
-python::Object object_of(const python::NativeCompiled& compiled);
+python::Object object_of(const Result& result);
+python::Object object_of(const CompiledConfig& compiled);
 python::Object object_of(const Kernel& kernel);  ///< a new object of _native.Kernel
 }  // namespace xtune

@@ -168,30 +168,21 @@ CandidateSettings candidate_settings(const Object& dict) {
   return settings;
 }
 
-/// Each as an object that results keep.
-template <class T>
-std::vector<std::shared_ptr<const T>> shared_each(std::vector<T> items) {
-  std::vector<std::shared_ptr<const T>> all;
-  for (T& item : items) all.push_back(std::make_shared<const T>(std::move(item)));
-  return all;
-}
-
 PyMethodDef tuning_functions[] = {
     function("tune",
              [](const Tunable& tunable, const Object& settings) {
                TuneRun run(settings);
-               return without_gil(
-                   [&] { return NativeResult(std::make_shared<const Result>(tune(tunable, run.settings))); });
+               return without_gil([&] { return tune(tunable, run.settings); });
              }),
     function("tune_cases",
              [](const Tunable& tunable, const Object& settings) {
                TuneRun run(settings);
-               return without_gil([&] { return shared_each(tune_cases(tunable, run.settings)); });
+               return without_gil([&] { return tune_cases(tunable, run.settings); });
              }),
     function("compile_all",
              [](const Tunable& tunable, const std::vector<Bindings>& configs, const Object& settings) {
                CompileRun run(settings);
-               return without_gil([&] { return shared_each(compile_all(tunable, configs, run.settings)); });
+               return without_gil([&] { return compile_all(tunable, configs, run.settings); });
              }),
     function("all_configs",
              [](const Tunable& tunable, const Object& settings, std::uint64_t most) {

@@ -5,9 +5,14 @@ from typing import Any, List, Mapping, Optional, Sequence
 from xtune import _checks, _native
 from xtune._arrays import facts_of
 from xtune.errors import InvalidArgumentError
-from xtune.results import Choice, KernelArgument, Timing, Value
+from xtune.results import Choice, Config, KernelArgument, Timing, Value
 
 Kernel = _native.Kernel
+
+
+def _sizes(problem: Optional[Mapping[str, Value]], sizes: Config) -> Config:
+    """Sizes as a dict, as keywords, or both. The extension checks them."""
+    return sizes if problem is None else {**_checks.mapping("problem", problem), **sizes}
 
 
 class _Methods:
@@ -44,16 +49,14 @@ class _Methods:
         """The arguments of a call, in its order."""
         return self._arguments()
 
-    @_checks.checked
     def for_problem(self, /, problem: Optional[Mapping[str, Value]] = None, **sizes: Value) -> Kernel:
         """The same kernel with these problem sizes, which are then not taken from scalars. Keep it:
         making it costs more than a call."""
-        return self._for_problem({**(problem or {}), **sizes})
+        return self._for_problem(_sizes(problem, sizes))
 
-    @_checks.checked
     def choice(self, /, problem: Optional[Mapping[str, Value]] = None, **sizes: Value) -> Choice:
         """The configuration that a call would run for this problem. Loads nothing."""
-        return self._choice({**(problem or {}), **sizes})
+        return self._choice(_sizes(problem, sizes))
 
     @_checks.checked
     def digest(self, problems: Sequence[Mapping[str, Value]] = ()) -> str:
@@ -61,11 +64,10 @@ class _Methods:
         same one run the same configurations, if the kernel is frozen."""
         return self._digest([dict(each) for each in problems])
 
-    @_checks.checked
     def prepare(self, /, problem: Optional[Mapping[str, Value]] = None, **sizes: Value) -> None:
         """Prepares this problem as the first call on it would, but launches nothing: for example
         before a CUDA graph is captured."""
-        self._prepare({**(problem or {}), **sizes})
+        self._prepare(_sizes(problem, sizes))
 
     def wait(self) -> None:
         """Waits until no tuning in the background remains."""

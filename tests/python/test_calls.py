@@ -105,7 +105,7 @@ class Calls(unittest.TestCase):
         x, y = arrays()
         self.kernel(x, n=np.int64(N), a=np.float16(3), y=y)
         np.testing.assert_array_equal(y, 3 * x + 1)
-        self.kernel(x, y, True, N, stream=None)
+        self.kernel.__call__(x, *(y, True), **{"n": N, "stream": None})
         np.testing.assert_array_equal(y, 4 * x + 1)
 
     def test_takes_streams_by_address_and_of_several_libraries(self):
