@@ -549,7 +549,7 @@ class Definitions(unittest.TestCase):
             (xtune.InvalidArgumentError, "list of values", lambda: xtune.Tunable("t", params={"B": 5})),
             (TypeError, "did you mean 'params'", lambda: xtune.tune(SAXPY, parms={"B": [1]})),
             (TypeError, "'grid', which only a source", lambda: xtune.tune(saxpy(), grid=1)),
-            (xtune.InvalidArgumentError, "neither a path", lambda: xtune.tune("saxpy")),
+            (xtune.InvalidArgumentError, "neither a path", lambda: xtune.tune("unknown")),
             (xtune.StorageError, "missing.toml", lambda: xtune.tune("missing.toml")),
             (xtune.InvalidArgumentError, "isolation", lambda: xtune.tune(saxpy(), isolation="thread")),
             (xtune.InvalidArgumentError, "strategy", lambda: xtune.tune(saxpy(), strategy="magic", **HOST)),
