@@ -3,6 +3,7 @@
 // ld.so(8); Clang's ApplyQAOverride; OpenMP's specification and the vendors' guides.
 #include "core/build/environment.hpp"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,6 +56,14 @@ std::string without_jobs(std::string_view flags) {
   return kept;
 }
 
+/// A directory of a search path counts where it is first. Jobs of Flux that start jobs put the same one before it, each
+/// time.
+std::string without_repeats(std::string_view path) {
+  std::vector<std::string> kept;
+  for (const std::string& folder : base::split(path, ':')) base::add_once(kept, folder);
+  return fmt::format("{}", fmt::join(kept, ":"));
+}
+
 }  // namespace
 
 std::vector<std::string> variables_read_by(const std::vector<VariableReader>& readers) {
@@ -78,6 +87,7 @@ std::map<std::string, std::string> set_variables(const std::vector<VariableReade
     if (!is_named && (name == parallel_level || !is_read(name, read))) continue;
     std::string value(text.substr(name.size() + 1));
     if (name == "MAKEFLAGS" && (value = without_jobs(value)).empty()) continue;
+    if (name == "LD_LIBRARY_PATH") value = without_repeats(value);
     found.emplace(name, std::move(value));
   }
   return found;

@@ -45,6 +45,13 @@ TEST_CASE("Variables that runtimes read are described where they are set") {
   }
 }
 
+TEST_CASE("A directory that the loader is to search twice counts once, where it is first") {
+  for (const auto& [path, described] : {std::pair{"/a:/b:/a:/a:/c:/b", "/a:/b:/c"}, {":/a::/a", ":/a"}, {"", ""}}) {
+    const Variable set("LD_LIBRARY_PATH", path);
+    CHECK(run_variables().at("LD_LIBRARY_PATH") == described);
+  }
+}
+
 TEST_CASE("Other variables are described where a spec names them") {
   const Variable other("XTUNE_TEST_OTHER", "1"), device("CUDA_VISIBLE_DEVICES", "3");
   CHECK_FALSE(run_variables().contains("XTUNE_TEST_OTHER"));
