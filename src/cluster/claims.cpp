@@ -82,7 +82,8 @@ Claims::Claims(fs::path folder, std::string owner, system::Clock& clock, Options
   fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0) fail("create", own_, errno);
   const std::string text = line();
-  if (::pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+  if (::pwrite(fd_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+      (::fdatasync(fd_) != 0 && errno != EINVAL)) {  // claims are links to it, which other processes read at once
     const int reason = errno;
     ::close(fd_);
     fs::remove(own_, error);
@@ -121,6 +122,13 @@ void Claims::beat() noexcept {
     ::fdatasync(fd_);                // else an NFS client may buffer it for half a minute
   } catch (const std::bad_alloc&) {  // the next beat may succeed
   }
+}
+
+void Claims::have_read(const std::string& owner, std::uint64_t records) {
+  if (std::exchange(read_of_[owner], records) >= records) return;
+  const std::int64_t now = clock_.now_ns();
+  Sight& sight = sights_.try_emplace(owner, Sight{"", now, now}).first->second;
+  sight.changed_ns = sight.looked_ns = now;
 }
 
 bool Claims::try_link(const fs::path& claim) {

@@ -43,8 +43,8 @@ class Claims {
   /// Call it before reading all records of other processes: until then claims of an owner that was found dead are not
   /// given away.
   void about_to_read() noexcept { ++reads_; }
-  /// `records` records of this owner have been read, since the beginning.
-  void have_read(const std::string& owner, std::uint64_t records) { read_of_[owner] = records; }
+  /// `records` records of this owner have been read, since the beginning. More than before are as good as a heartbeat.
+  void have_read(const std::string& owner, std::uint64_t records);
   /// One more record of this process is in the store; the other processes learn of it at the next beat, or at the end.
   void have_stored_one() noexcept { ++stored_; }
   /// Call it every few seconds. If the file system refuses it, claims are lost later, but there is no exception.

@@ -2,10 +2,12 @@
 #include "cluster/claims.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <latch>
 #include <memory>
@@ -24,6 +26,8 @@ namespace {
 using namespace xtune;
 namespace fs = std::filesystem;
 
+std::atomic<int> flushed = 0;
+
 /// Claims of a dead owner go to a process that has read its records since it found out.
 bool take_in_two_looks(Claims& claims, const std::string& name) {
   claims.about_to_read();
@@ -33,6 +37,19 @@ bool take_in_two_looks(Claims& claims, const std::string& name) {
 }
 
 }  // namespace
+
+extern "C" int fdatasync(int file) {
+  ++flushed;
+  return static_cast<int>(::syscall(SYS_fdatasync, file));
+}
+
+TEST_CASE("A first heartbeat is flushed, since claims of other nodes are read before the next one") {
+  const TemporaryDirectory folder;
+  fakes::FakeClock clock;
+  const int before = flushed;
+  const Claims one(folder.path(), "one", clock);
+  CHECK(flushed == before + 1);
+}
 
 TEST_CASE("A claim has one owner, which may ask again") {
   const TemporaryDirectory folder;
@@ -102,6 +119,24 @@ TEST_CASE("An owner that has ended loses its claims, one that is silent too, one
   CHECK_FALSE(take_in_two_looks(heir, "another"));
 }
 
+TEST_CASE("An owner whose records still come is alive, and its heartbeat is not read") {
+  const TemporaryDirectory folder;
+  fakes::FakeClock clock;
+  Claims one(folder.path(), "one", clock), two(folder.path(), "two", clock);
+  CHECK(one.take("a"));
+  for (std::uint64_t records = 1; records < 10; ++records) {
+    two.have_read("one", records);
+    CHECK_FALSE(take_in_two_looks(two, "a"));
+    clock.advance_s(20);
+  }
+  two.have_read("one", 9);
+  clock.advance_s(20);
+  CHECK_FALSE(two.take("a"));  // reads the heartbeat for the first time
+  clock.advance_s(31);
+  CHECK_FALSE(two.take("a"));
+  CHECK(take_in_two_looks(two, "a"));
+}
+
 TEST_CASE("Claims are taken over after all records that the owner reported were read, unless they cannot be found") {
   const TemporaryDirectory folder;
   fakes::FakeClock clock;
@@ -120,6 +155,7 @@ TEST_CASE("Claims are taken over after all records that the owner reported were 
     return heir.take(name);
   };
   heir.have_read("ended", 2);
+  clock.advance_s(2);
   for (int i = 0; i < 5; ++i) CHECK_FALSE(look("of the ended"));
   heir.have_read("ended", 3);
   CHECK(look("of the ended"));
