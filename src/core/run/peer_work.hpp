@@ -20,7 +20,8 @@ struct RunParts;
 
 /// Each process begins in its own part of the sequence and takes one block after another, so that two processes rarely
 /// claim the same one. A process that has finished its part takes blocks of the other parts, also those whose owners
-/// have ended. The records of other processes show which of their numbers are done, in any order.
+/// have ended; it asks for a few after each look. The records of other processes show which of their numbers are done,
+/// in any order.
 ///
 /// The number of claims is little more than the number of blocks that a process works on, however large the space is:
 /// about 64 for each process, or blocks of 64.

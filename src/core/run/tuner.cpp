@@ -237,11 +237,12 @@ bool Tuning::waits_for_peers() const {
   return peers && (peers->waiting() || (peers->in_blocks() && !stops_.search_cut() && !peers->blocks_over()));
 }
 
-/// Compilers need not wait for a slow device unless the search does; the more jobs wait, the better their order.
+/// Compilers need not wait for a slow device unless the search does, or other processes could take the work; the more
+/// jobs wait, the better their order.
 bool Tuning::room() const {
   if (remote) return remote->room();
   if (probing_ > 0) return false;
-  if (alternates || path.learns()) return in_flight() < max_in_flight;
+  if (alternates || path.learns() || peers) return in_flight() < max_in_flight;
   return compiles.trials() < (compiles.longest_first() ? 2 : 1) * max_in_flight;
 }
 

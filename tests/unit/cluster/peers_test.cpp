@@ -159,6 +159,22 @@ TEST_CASE("What a process that stops had claimed is measured by the others") {
   for (const auto& [a, times] : job.times_measured()) CHECK(times <= 2);  // twice where it was in flight
 }
 
+TEST_CASE("A process claims blocks as its device takes them, however fast it compiles") {
+  SharedJob job(2, "A = { min = 1, max = 32 }\n", "[search]\nstrategy = \"exhaustive\"\n");
+  Tuning& quick = *job.processes[0];
+  job.processes[1]->stop = true;
+  quick.bench.turns = 20;
+  std::size_t measured = 0, most_ahead = 0;
+  quick.bench.respond = [&, respond = quick.bench.respond](const BenchJob& asked) {
+    most_ahead = std::max(most_ahead, quick.compiler.jobs.size() - ++measured);
+    return respond(asked);
+  };
+  job.run();
+  CHECK(job.failures[0] == "");
+  CHECK(measured == 32);
+  CHECK(most_ahead <= 6);  // twice two compilers and a device
+}
+
 TEST_CASE("Finals are held once, by one of them") {
   SharedJob job(3, "A = { min = 1, max = 12 }\n", "[search]\nstrategy = \"exhaustive\"\n");
   for (const auto& each : job.processes) {

@@ -156,6 +156,29 @@ TEST_CASE("Processes ask for few claims: about as many as there are blocks") {
   CHECK(crew.board.asked < blocks + 3 * 16 * 16);  // a few in vain, for each of the others
 }
 
+TEST_CASE("A process that has finished asks for a few of the others' blocks after each look, and in time for all") {
+  Numbers numbers(4 * 64 * 64);
+  Board board;
+  std::vector<std::unique_ptr<Seat>> seats;
+  for (std::size_t i = 0; i < 4; ++i) seats.push_back(std::make_unique<Seat>(board, i, 4));
+  BlockWalk walk(numbers, *seats[0], taking(*seats[0]), "walk");
+  for (int block = 0; block < 4 * 64; ++block) seats[block / 64]->take("walk block " + std::to_string(block));
+  board.owners.erase("walk block 130");  // of a process that never came
+  const auto none = [](std::uint64_t) { return false; };
+  while (walk.next()) {
+  }
+  const std::uint64_t before = board.asked;
+  walk.look(none, 1000);
+  CHECK_FALSE(walk.next());
+  CHECK(board.asked - before <= 16);
+  int looks = 0;
+  while (!board.owners.contains("walk block 130") && ++looks < 1000) {
+    walk.look(none, 1000);
+    walk.next();
+  }
+  CHECK(looks < 1000);
+}
+
 TEST_CASE("What came already is asked for once, and a space of any size costs nothing to begin with") {
   Numbers numbers(std::uint64_t{1} << 62);
   Board board;
