@@ -6,6 +6,7 @@
 #include <re2/re2.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <tuple>
@@ -394,6 +395,9 @@ std::string job_to_wait_for(const cluster::BatchSystem& system, const std::strin
 /// From inside a job of a submission: submits the next one of its step. A merge whose measuring job has been continued
 /// waits for the continuation instead. Succeeds if another job follows.
 int continue_search(const ContinueOptions& options) {
+  // The job's end may come now, for all of its processes: a job that is submitted and not noted would be submitted
+  // again.
+  for (const int signum : {SIGTERM, SIGALRM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2}) std::signal(signum, SIG_IGN);
   const fs::path store = options.store.empty() ? system::default_store() : fs::path(options.store);
   const std::vector<cluster::Submitted> all = cluster::read_submissions(store);
   const auto submitted =

@@ -149,6 +149,11 @@ def blaunch(words):
     os.execvp(command[0], command)
 
 
+def flux_libraries():
+    """Flux puts its directory before those that are there, also where it is among them."""
+    return {"LD_LIBRARY_PATH": ":".join(["/usr/lib/flux", *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
+
+
 def flux_run(words):
     """Tasks in blocks on the nodes; without gpu-affinity=per-task each sees all GPUs of its node."""
     nodes, count = number_in(r"--nodes=(\d+)", words), number_in(r"--ntasks=(\d+)", words)
@@ -160,6 +165,7 @@ def flux_run(words):
         local = str(rank % on_node)
         one = all_gpus != "-1" and "gpu-affinity=per-task" in words
         return {
+            **flux_libraries(),
             "CUDA_VISIBLE_DEVICES": local if one else all_gpus,
             "FLUX_JOB_ID": "\u0192xVc7od",  # counts from the start of the job's instance: equal in all jobs
             "FLUX_JOB_NNODES": str(nodes),
@@ -186,8 +192,12 @@ def flux(words):
     if words[0] == "batch":
         if inside and not parent:
             sys.exit("that would be a job of the job's own instance")
+        if inside:
+            os.kill(
+                os.getppid(), signal.SIGALRM
+            )  # the time limit ends meanwhile, which all processes of the job are told
         dependency = number_in(r"afterany:[f\u0192](\d+)", words)
-        variables = lambda number: {"FLUX_ENCLOSING_ID": f"\u0192{number}"}
+        variables = lambda number: {**flux_libraries(), "FLUX_ENCLOSING_ID": f"\u0192{number}"}
         job = take(pathlib.Path(words[-1]).read_text(), dependency, variables, ["DEPEND", "RUN", "COMPLETED"])
         print(("f" if "FLUX_F58_FORCE_ASCII" in os.environ else "\u0192") + str(job))
     elif words[0] == "run":
