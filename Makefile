@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A thin front for the CMake presets: `make run` and `make test` are all a new user needs.
-.PHONY: run test asan tsan coverage fuzz release install package docs deps format tidy clean
+.PHONY: run test asan tsan coverage fuzz aarch64 release install package docs deps format tidy clean
 .DEFAULT_GOAL := run
 
 JOBS ?= $(shell nproc)
@@ -43,6 +43,14 @@ fuzz:
 	  build/fuzz/tests/fuzz/fuzz_$$name -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=build/fuzz/$$name- \
 	    build/fuzz/found/$$name tests/fuzz/corpus/$$name || exit 1; \
 	done
+
+# Cross-built for 64-bit Arm, with a share of the tests and a tuning under qemu.
+aarch64:
+	@./cmake/install-deps aarch64
+	cmake --preset aarch64 -DXTUNE_WERROR=$(WERROR)
+	cmake --build --preset aarch64 -j $(JOBS)
+	ctest --preset aarch64 -j $(JOBS)
+	cmake/qemu-aarch64 build/aarch64/src/cli/xtune run examples/row_sum/row_sum.toml --evals 4 --store build/aarch64/store
 
 release: deps
 	cmake --preset release
