@@ -323,7 +323,7 @@ class PublicFiles(unittest.TestCase):
     def test_workflows_use_presets_targets_and_files_that_exist(self):
         presets = json.loads(text_of("CMakePresets.json"))
         known = {preset["name"] for preset in presets["configurePresets"] if not preset.get("hidden")}
-        targets = set(re.findall(r"^([a-z][a-z ]*):", text_of("Makefile"), re.MULTILINE))
+        targets = set(re.findall(r"^([a-z][a-z0-9 ]*):", text_of("Makefile"), re.MULTILINE))
         targets = {word for line in targets for word in line.split()}
         workflows = list((ROOT / ".github/workflows").glob("*.yml"))
         self.assertTrue(workflows)
@@ -432,7 +432,8 @@ class SpackRecipe(unittest.TestCase):
         _, told = load_recipe(False)
         named = {re.match(r"[a-z0-9-]+", what[0]).group() for name, what, _ in told if name == "depends_on"}
         text = (ROOT / "cmake/install-deps").read_text()
-        debian = re.search(r'packages="([^"]*)"', text).group(1).split()
+        libraries, packages = (re.search(rf'{name}="([^"]*)"', text).group(1) for name in ("libraries", "packages"))
+        debian = packages.replace("$libraries", libraries).split()
         self.assertEqual({IN_SPACK[package] for package in debian} | {"cuda", "hip", "llvm", "py-numpy"}, named)
 
     def test_every_option_exists_in_cmake_and_follows_its_variant(self):
