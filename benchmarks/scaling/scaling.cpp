@@ -3,6 +3,7 @@
 //
 //   bench_scaling                                          # only exhaustive, with evaluations of 40 and 150 ms
 //   bench_scaling convolution-A100.json.gz gemm.json.gz    # with times and outcomes of recordings, too
+//   bench_scaling shared --strategy exhaustive             # another table: whole runs on a simulated NFS server
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@
 #include "core/run/services.hpp"
 #include "exhaustive.hpp"
 #include "lab/formats.hpp"
+#include "shared.hpp"
 
 using namespace xtune::base;
 using namespace xtune::lab;
@@ -29,6 +31,9 @@ struct Options {
   std::size_t most_ranks = 1024, seeds = 20, evals_for_costs = 20'000;
   double claim_ms = 1, file_ms = 0.3;
   std::string strategy = "auto";
+  SharedJob shared{"", 1, 1024, 3};
+  std::vector<std::size_t> shared_ranks{1, 8, 64, 512};
+  NfsModel nfs;
 };
 
 Options options_of(int argc, char** argv) {
@@ -41,6 +46,14 @@ Options options_of(int argc, char** argv) {
   app.add_option("--claim-ms", options.claim_ms, "a link on the shared filesystem")->capture_default_str();
   app.add_option("--file-ms", options.file_ms, "to ask for news in one file")->capture_default_str();
   app.add_option("--strategy", options.strategy, "that learns")->capture_default_str();
+  CLI::App& shared = *app.add_subcommand("shared", "Whole runs on a simulated NFS server");
+  shared.add_option("--strategy", options.shared.strategy)->required();
+  shared.add_option("--ranks", options.shared_ranks)->capture_default_str();
+  shared.add_option("--evals", options.shared.evals)->capture_default_str();
+  shared.add_option("--evaluation-s", options.shared.evaluation_s)->capture_default_str();
+  shared.add_option("--killed", options.shared.killed)->capture_default_str();
+  shared.add_option("--node", options.nfs.ranks_a_node)->capture_default_str();
+  shared.add_option("--entries-s", options.nfs.entries_s)->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -104,10 +117,37 @@ void show_adaptive(const Options& options, const std::vector<Recording>& recordi
   }
 }
 
+void show_shared(const Options& options) {
+  fmt::print("{}, {} evaluations of {} s, {} processes on a node\n", options.shared.strategy, options.shared.evals,
+             options.shared.evaluation_s, options.nfs.ranks_a_node);
+  fmt::print("{:>6} {:>8} {:>8} {:>9} {:>8} {:>7} {:>11} {:>7} {:>7} {:>13} {:>7}\n", "ranks", "time, s", "claims",
+             "claims/s", "wasted", "answer", "calls/rank", "inodes", "names", "operations/s", "server");
+  for (const std::size_t ranks : options.shared_ranks) {
+    SharedJob job = options.shared;
+    job.ranks = ranks;
+    const SharedResult result = share(job, options.nfs);
+    const NfsCounts& nfs = result.nfs;
+    const auto each = [&](std::uint64_t count) { return static_cast<double>(count) / static_cast<double>(ranks); };
+    const double operations_per_s = static_cast<double>(nfs.total()) / nfs.seconds;
+    fmt::print("{:>6} {:>8.1f} {:>8} {:>9.1f} {:>7.2f}% {:>7.4f} {:>11.0f} {:>7.1f} {:>7.1f} {:>13.0f} {:>6.1f}%\n",
+               ranks, nfs.seconds, result.claims, static_cast<double>(result.claims) / nfs.seconds,
+               100 * static_cast<double>(result.wasted) / static_cast<double>(result.measured), result.time_ms,
+               each(nfs.calls), each(nfs.inodes), each(nfs.names), operations_per_s,
+               100 * options.nfs.server_s * operations_per_s);
+    fmt::print("       {}, {} measured, CPU time of the drivers {:.1f} s;",
+               result.agree ? result.answer : "ANSWERS DIFFER", result.measured, nfs.driver_s);
+    for (const auto& [name, count] : nfs.operations) fmt::print(" {} {}", name, count);
+    fmt::print("\n");
+    if (!result.trouble.empty()) fmt::print("       {}\n", result.trouble);
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = options_of(argc, argv);
+  if (!options.shared.strategy.empty()) return show_shared(options), 0;
   try {
     std::vector<Recording> recordings;
     for (const std::string& path : options.recordings)

@@ -73,6 +73,7 @@ class FakeBenchService final : public run::BenchService {
   std::vector<run::BenchJob> jobs;
   std::vector<run::RoundsJob> rounds;
   std::vector<run::Problem> problems;
+  std::function<std::uint64_t(const run::BenchJob&)> ms_of;  ///< how long a job takes; default: turns
   bool busy = false, overlapped_itself = false;
   int turns = 1;
 
@@ -85,14 +86,18 @@ class FakeBenchService final : public run::BenchService {
     busy = true;
     jobs.push_back(job);
     journal_.push_back("bench " + job.artifact.key);
-    after_turns(loop_, turns, [this, job, callback = std::move(callback), asked_in = epoch_] {
+    auto ends = [this, job, callback = std::move(callback), asked_in = epoch_] {
       if (asked_in != epoch_) return;
       busy = false;
       journal_.push_back("benched " + job.artifact.key);
       run::BenchAnswer answer;
       answer.samples_ms = {1.0, 1.0, 1.0};
       callback(respond ? respond(job) : answer);
-    });
+    };
+    if (ms_of)
+      end_ = loop_.call_after(ms_of(job), std::move(ends));
+    else
+      after_turns(loop_, turns, std::move(ends));
   }
   void measure_rounds(const run::RoundsJob& job, double /*timeout_s*/, RoundsCallback callback) override {
     overlapped_itself = overlapped_itself || busy;
@@ -118,6 +123,7 @@ class FakeBenchService final : public run::BenchService {
   system::EventLoop& loop_;
   Journal& journal_;
   std::uint64_t epoch_ = 0;
+  system::EventLoop::Watch end_;
 };
 
 }  // namespace xtune::fakes
