@@ -3,9 +3,6 @@
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES XTUNE_PORTABLE)
 set(CMAKE_C_COMPILER "${XTUNE_PORTABLE}/bin/cc")
 set(CMAKE_CXX_COMPILER "${XTUNE_PORTABLE}/bin/c++")
-# Else Zig adds debug information, and objects are seven times as large.
-set(CMAKE_C_FLAGS_INIT -g0)
-set(CMAKE_CXX_FLAGS_INIT -g0)
 set(CMAKE_AR "${XTUNE_PORTABLE}/bin/ar" CACHE FILEPATH "")
 set(CMAKE_RANLIB "${XTUNE_PORTABLE}/bin/ranlib" CACHE FILEPATH "")
 set(CMAKE_FIND_ROOT_PATH "${XTUNE_PORTABLE}")

@@ -84,7 +84,7 @@ class Root:
         for name in ("env", "root/.cache"):
             shutil.rmtree(self.path / name, ignore_errors=True)
         self.variables = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-        self.variables.update(HOME="/root", LC_ALL="C.UTF-8", PATH="/env/bin:/usr/bin:/bin")
+        self.variables.update(HOME="/root", LC_ALL="C.UTF-8", PATH="/env/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 
     def run(self, *command, code=0):
         began = time.monotonic()
@@ -111,7 +111,9 @@ class Root:
             sys.exit(f"{self.suite}: without a compiler xtune says: {lacking}")
         self.run("/env/bin/pip", "install", "-q", f"/root/{wheel.name}[host]")
         self.run("xtune", "run", "saxpy")
-        self.run("xtune", "devices")
+        devices = self.run("xtune", "devices", "-v").stdout
+        if "failed" in devices:
+            sys.exit(f"{self.suite}: {devices}")
         self.run("/env/bin/python", "-c", USE)
 
 

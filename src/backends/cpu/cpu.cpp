@@ -178,17 +178,14 @@ const std::vector<std::string>& known_host_archs() {
 
 std::string own_arch() {
 #if defined(__x86_64__)
-  // g++ 12 has names for the levels themselves, but clang++ 14 does not.
-  const auto all = [](auto... has) { return (... && has); };
-  if (!all(__builtin_cpu_supports("sse3"), __builtin_cpu_supports("ssse3"), __builtin_cpu_supports("sse4.1"),
-           __builtin_cpu_supports("sse4.2"), __builtin_cpu_supports("popcnt")))
-    return "x86_64";
-  if (!all(__builtin_cpu_supports("avx"), __builtin_cpu_supports("avx2"), __builtin_cpu_supports("bmi"),
-           __builtin_cpu_supports("bmi2"), __builtin_cpu_supports("fma")))
-    return "x86_64_v2";
-  if (!all(__builtin_cpu_supports("avx512f"), __builtin_cpu_supports("avx512bw"), __builtin_cpu_supports("avx512cd"),
-           __builtin_cpu_supports("avx512dq"), __builtin_cpu_supports("avx512vl")))
-    return "x86_64_v3";
+  // As Linux names them. Not by __builtin_cpu_supports, which finds nothing in a program that Zig linked.
+  static const std::vector<std::string> features = base::split(field("/proc/cpuinfo", "flags"), ' ');
+  const auto all = [](auto... names) {
+    return (... && (std::find(features.begin(), features.end(), names) != features.end()));
+  };
+  if (!all("pni", "ssse3", "sse4_1", "sse4_2", "popcnt")) return "x86_64";
+  if (!all("avx", "avx2", "bmi1", "bmi2", "fma")) return "x86_64_v2";
+  if (!all("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")) return "x86_64_v3";
   return "x86_64_v4";
 #else
   return "aarch64";

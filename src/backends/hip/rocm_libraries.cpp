@@ -24,8 +24,9 @@ std::vector<std::string> beside_loaded_runtime(const std::string& stem) {
   constexpr std::string_view runtime = "libamdhip64";
   std::vector<std::string> candidates;
   std::error_code failed;
-  const auto loaded = std::filesystem::weakly_canonical(system::loaded_file("libamdhip64.so"), failed);
-  if (loaded.empty()) return candidates;
+  const std::string file = system::loaded_file("libamdhip64.so");
+  if (file.empty()) return candidates;  // whose canonical form is the working directory in libc++
+  const auto loaded = std::filesystem::weakly_canonical(file, failed);
   // ".so.7.2.70200", ".so.7"; only ".so" in PyTorch's wheels that contain ROCm.
   std::string ending = loaded.filename().string().substr(runtime.size());
   for (; ending.size() > 3; ending.resize(ending.rfind('.')))
