@@ -33,7 +33,8 @@ PyTypeObject* add_class(PyObject* module, const char* name, std::size_t size, de
                          {call ? Py_tp_call : 0, reinterpret_cast<void*>(PyObject_Call)},
                          {Py_tp_members, members},
                          {0, nullptr}};
-  PyType_Spec spec = {name, static_cast<int>(size), 0, Py_TPFLAGS_DEFAULT | (call ? has_vectorcall : 0), slots};
+  const auto flags = static_cast<unsigned>(Py_TPFLAGS_DEFAULT) | (call ? has_vectorcall : 0);
+  PyType_Spec spec = {name, static_cast<int>(size), 0, flags, slots};
   Object made = Object::made(PyType_FromSpec(&spec));
   auto* const type = reinterpret_cast<PyTypeObject*>(made.get());
   if (PyObject_SetAttrString(module, std::strrchr(name, '.') + 1, made.get()) != 0) throw ErrorSet();

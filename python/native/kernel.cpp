@@ -439,7 +439,7 @@ Object outputs_of(const Kernel& kernel, const std::map<std::string, std::tuple<D
     placed[i] = &described[i];
   }
   for (const auto& [name, value] : named) {
-    const auto is_scalar = [&, &name = name](const CallArgument& each) { return each.name == name; };
+    const auto is_scalar = [&wanted = name](const CallArgument& each) { return each.name == wanted; };
     if (std::none_of(arguments.begin(), arguments.end(), is_scalar))
       words.insert_or_assign(name, converted<Value>(value.get(), name, "a number, a bool or a text"));
   }
