@@ -23,7 +23,7 @@ class Flux(BatchSystem):
     sbin, ask, wait_for = Slurm.sbin, staticmethod(Slurm.ask), staticmethod(Slurm.wait_for)
     scheduler, asked, devices = "flux", "flux", "CUDA_VISIBLE_DEVICES"
     layout = ["--nodes", "2", "--gpus-per-node", "2", "--cpus-per-task", "1"]
-    short, long = ["--", "--time-limit=90s"], ["--time", "600"]
+    short, long = ["--", "--time-limit=40s"], ["--time", "600"]
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
