@@ -256,7 +256,7 @@ LINES = {
     "emulator": 7890,
     "runtime": 5548,
     "lab": 2681,
-    "tools": 328,
+    "tools": 326,
     "tools/kokkos": 2143,
 }
 
