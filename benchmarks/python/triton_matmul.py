@@ -56,6 +56,7 @@ def first_launch(torch, triton, axpy):
 
 
 def tune(which, size, few):
+    """What tuning by one of the two took, and found."""
     import torch
     import triton
     import triton_kernels as kernels
@@ -96,7 +97,7 @@ def tune(which, size, few):
             samples=sum(len(each.samples_ms) for each in result.measurements),
             ties=[each.config for each in result.ties],
         )
-    print("ANSWER " + json.dumps(answer))
+    return answer
 
 
 def compare(size, configs):
@@ -148,7 +149,8 @@ def main():
     parser.add_argument("--compare", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.tune:
-        return tune(options.tune, options.size, options.few)
+        print("ANSWER " + json.dumps(tune(options.tune, options.size, options.few)))
+        return
     if options.compare:
         return compare(options.size, json.loads(options.compare))
     common = ["--size", *map(str, options.size), *(["--few"] if options.few else [])]
