@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""xtune beside other tuners, each on a kernel of its own kind: how long it tunes, and how fast its answer is.
+"""Compares xtune with other tuners: how long each one tunes, and how fast the kernel is that it chose.
 
   peers.py --sources DIR [--only WORD...] [--save FILE.json]
 
-Each tuner runs in a process of its own, with empty caches and a time limit; the clock starts once everything is imported
-and the inputs are on the GPU. Afterwards one process for each problem calls all answers in turns, the L2 cache flushed
+Each tuner runs in its own process, with empty caches and a time limit. Timing starts when all imports are done and the
+inputs are on the GPU. Afterwards one process for each problem calls all answers in turns, the L2 cache flushed
 before each launch, compares their results with PyTorch's, and times the host's part of a call.
 
 Needs an NVIDIA GPU, PyTorch, CuPy, xtune's package and the packages of the others: kernel_tuner, triton, helion, tilelang.
