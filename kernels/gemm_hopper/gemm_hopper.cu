@@ -102,6 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       init(storage.empty[i], RELEASES);
     }
     fence_init();
+  } else if (threadIdx.x == 32) {
     if (!DIRECT_P) prefetch(p_map);
     if (!DIRECT_Q) prefetch(q_map);
     if (STORE == STORE_TILES) prefetch(c_map);

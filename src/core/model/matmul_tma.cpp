@@ -17,8 +17,8 @@ namespace {
   F(stages, required, 1, "stages in shared memory")                                                              \
   F(loaded_m, optional, 1, "rows of A that a stage holds, if more than block_m; block_m")                        \
   F(loaded_n, optional, 1, "columns of B that a stage holds, if more than block_n; block_n")                     \
-  F(pitch_a, optional, 1, "bytes from a row of A in memory to the next; a multiple of 32")                       \
-  F(pitch_b, optional, 1, "the same of B; a multiple of 32")                                                     \
+  F(pitch_a, optional, 1, "bytes from a row of A in memory to the next; a multiple of 128")                      \
+  F(pitch_b, optional, 1, "the same of B; a multiple of 128")                                                    \
   F(consumers, optional, 1, "warpgroups that multiply; 2")                                                       \
   F(swap, optional, 0, "1: the 64 rows of a product lie along n; 0")                                             \
   F(pingpong, optional, 0, "1: consumers take tiles in turns, so that one writes while another multiplies; 0")   \
@@ -51,8 +51,11 @@ constexpr double stage_latency = 800, meeting_cycles = 20;
 // A block that does not persist begins, with barriers and its first loads. Bytes per clock of sums that a block writes
 // to another one's shared memory.
 constexpr double beginning_cycles = 3000, exchange_bytes = 16;
-// L2 reads sectors of 32 bytes. Rows that begin within one take 1.5 times as long on an H200.
-constexpr double sector = 32, split_sectors = 1.5;
+// Time of loads from rows that do not begin at lines of L2, 128 bytes, beside that of loads from rows that do: 1.05
+// to 1.1 if they begin at half lines, 1.4 to 1.6 at quarters, 1.9 to 2.2 within a quarter, on an H200.
+double split_lines(double pitch) {
+  return std::fmod(pitch, 128) == 0 ? 1 : std::fmod(pitch, 64) == 0 ? 1.05 : std::fmod(pitch, 32) == 0 ? 1.4 : 2;
+}
 // Clusters of more than two blocks leave some compute units idle: each lies in one part of the chip, of 16 to 18 units
 // on an H200, where 32 clusters of 4 blocks do not run at once.
 constexpr double idle_share = 0.1;
@@ -75,8 +78,8 @@ struct Tile {
         depth(values[stages]),
         loaded_rows(value_or(values, loaded_m, bm)),
         loaded_columns(value_or(values, loaded_n, bn)),
-        waste_a(std::fmod(value_or(values, pitch_a, sector), sector) == 0 ? 1 : split_sectors),
-        waste_b(std::fmod(value_or(values, pitch_b, sector), sector) == 0 ? 1 : split_sectors),
+        waste_a(split_lines(value_or(values, pitch_a, 128))),
+        waste_b(split_lines(value_or(values, pitch_b, 128))),
         groups(value_or(values, consumers, 2)),
         in_turns(value_or(values, pingpong, 0) != 0),
         along_m(value_or(values, cluster_m, 1)),

@@ -208,13 +208,16 @@ TEST_CASE("matmul_tma: tiles, parts of k and few rows") {
   // Two consumers get 232 registers each, whatever the launch gives all threads.
   const Fields in_turns{{"block_n", 192}, {"pingpong", 1}};
   CHECK(estimate(work_of("matmul_tma", with(square, in_turns), DType::bf16), model_of("sm_90")).spilled == 0);
-  // Rows that begin within a sector of L2 take longer to load; blocks that share loads feel it less.
+  // Rows that begin within a line of L2 take longer to load; blocks that share loads feel it less.
   const auto misplaced = [&](Fields changes) {
     const double whole = ms(changes);
     return ms(with(with(changes, {{"pitch_a", 2000}}), {{"pitch_b", 10000}})) / whole;
   };
   CHECK(misplaced(in_turns) > 1.1);
   CHECK(misplaced(with(in_turns, {{"cluster_m", 2}})) < misplaced(in_turns));
+  const auto with_rows_of = [&](double bytes) { return ms(with(in_turns, {{"pitch_b", bytes}})); };
+  CHECK(with_rows_of(2048) < with_rows_of(2016));
+  CHECK(with_rows_of(2016) < with_rows_of(2032));
   // Few rows of A take the place of columns of a product, so that less of each is wasted.
   const Fields row{{"m", 16},       {"n", 8192},      {"k", 8192},  {"block_m", 64},
                    {"block_n", 64}, {"consumers", 1}, {"stages", 8}};
