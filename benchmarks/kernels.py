@@ -2,6 +2,7 @@
 """Tunes the kernels of kernels/ and compares them with PyTorch and the vendor's libraries, on an NVIDIA GPU.
 
   benchmarks/kernels.py --xtune build/dev/src/cli/xtune [--only softmax] [--seconds 10] [--save results.json]
+  benchmarks/kernels.py --xtune build/dev/src/cli/xtune --draw 1 --seconds 8
   benchmarks/kernels.py --from results.json [--from more.json] --plot ratios.svg
 
 Each line has the time of the best configuration and of the others in microseconds, the ratio to the fastest of the
@@ -18,6 +19,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "kernels"))
 import common
+import gemm
 import picture
 
 # The modules of kernels/, and the kernels that each measures.
@@ -118,7 +120,8 @@ def measure(options):
         if not any(wanted(options, kernel) for kernel in kernels):
             continue
         module = importlib.import_module(group)
-        for case in module.CASES:
+        drawn = group == "gemm" and options.draw is not None
+        for case in module.drawn(options.draw) if drawn else module.CASES:
             if not wanted(options, module.kernel_of(case)):
                 continue
             session.add(module.measure(torch, options, case))
@@ -134,11 +137,14 @@ def print_head(session):
 
 
 def print_means(results):
-    for kernel in dict.fromkeys(result.kernel for result in results):
-        ratios = [result.ratio() for result in results if result.kernel == kernel and result.ratio()]
-        if ratios:
-            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            print(f"{kernel}: geometric mean {mean:.3f}, minimum {min(ratios):.3f} of {len(ratios)}")
+    ratios = {}
+    for result in results:
+        if result.ratio():
+            odd = result.kernel == "gemm_hopper" and not gemm.aligned(result.problem)
+            ratios.setdefault(result.kernel + (", unaligned" if odd else ""), []).append(result.ratio())
+    for name, own in ratios.items():
+        mean = math.exp(sum(map(math.log, own)) / len(own))
+        print(f"{name}: geometric mean {mean:.3f}, minimum {min(own):.3f} of {len(own)}")
 
 
 def plot(session, path):
@@ -173,6 +179,12 @@ def main():
         metavar="NAME",
         help="measure only a kernel, or a group: " + ", ".join(GROUPS),
     )
+    parser.add_argument(
+        "--draw",
+        type=int,
+        metavar="SEED",
+        help="measure 40 random products, whose sizes follow from SEED, by gemm_hopper",
+    )
     parser.add_argument("--store", help="use this store, as in xtune run")
     parser.add_argument("--save", metavar="FILE.json", help="write the results to this file")
     parser.add_argument(
@@ -187,6 +199,8 @@ def main():
     for path in filter(None, (options.save, options.plot)):  # before measuring, which takes long
         if not pathlib.Path(path).absolute().parent.is_dir():
             raise SystemExit(f"error: {path}: its directory does not exist")
+    if options.draw is not None:
+        options.only = ["gemm_hopper"]
     if options.saved:
         session = merged(options.saved)
         session.results = [result for result in session.results if wanted(options, result.kernel)]

@@ -1,6 +1,8 @@
 """Matrix products: configs/gemm_hopper.toml beside cuBLASLt in one process (bench_gemm_cublas), the others beside PyTorch."""
 import json
+import math
 import os
+import random
 import subprocess
 import sys
 
@@ -35,6 +37,48 @@ FLOAT8 = [
 CASES = (
     [("gemm_hopper", {"M": m, "N": n, "K": k, "TYPE": "bf16", "OUT": "bf16"}) for m, n, k in SIZES] + FLOAT8 + PORTABLE
 )
+
+# Rows and columns of the matrices that language models multiply by: Llama 3 of 8 and 70 billion parameters, Qwen 2.5 of 7
+# and 32 billion.
+WEIGHTS = [(4096, 6144), (4096, 4096), (4096, 28672), (14336, 4096), (8192, 10240), (8192, 8192), (8192, 57344)]
+WEIGHTS += [(28672, 8192), (3584, 4608), (3584, 37888), (18944, 3584), (5120, 7168), (27648, 5120)]
+
+
+def drawn(seed):
+    """40 products in bf16 that nobody chose: 14 of nearly square matrices, 13 of few rows and a model's weights, 13 of a
+    short or a long sum. The rows of every second one's matrices are a multiple of 16 bytes; N and K of the others are
+    odd. The order is random, so that a part of them is representative, too."""
+    random_ = random.Random(seed)
+
+    def size(least, most):
+        return round(math.exp(random_.uniform(math.log(least), math.log(most))))
+
+    def square_like():
+        edge = size(512, 8192)
+        return tuple(min(max(round(edge * 2 ** random_.uniform(-1, 1)), 512), 8192) for _ in range(3))
+
+    def few_rows():
+        k, n = random_.choice(WEIGHTS)
+        return size(1, 512), n, k
+
+    def short_or_long():
+        if random_.random() < 0.5:
+            return size(1024, 8192), size(1024, 8192), size(32, 512)
+        return size(128, 1024), size(128, 1024), size(4096, 32768)
+
+    cases = []
+    for family, count in ((square_like, 14), (few_rows, 13), (short_or_long, 13)):
+        for _ in range(count):
+            m, n, k = family()
+            n, k = (side - side % 8 if len(cases) % 2 == 0 else side - 1 + side % 2 for side in (n, k))
+            cases.append(("gemm_hopper", {"M": m, "N": n, "K": k, "TYPE": "bf16", "OUT": "bf16"}))
+    random_.shuffle(cases)
+    return cases
+
+
+def aligned(problem):
+    """Whether rows of both matrices begin at multiples of 16 bytes, as tensor maps need it."""
+    return all(problem[name] * BYTES[problem["TYPE"]] % 16 == 0 for name in "NK")
 
 
 def kernel_of(case):
