@@ -24,7 +24,7 @@ class Contender:
     problem: str
     name: str
     package: str  # whose version is printed
-    tune: typing.Callable  # options, inputs -> answer: wall_s, evaluations, config, maybe call_us
+    tune: typing.Callable  # options, inputs -> answer: wall_s, evaluations, config
     call: typing.Callable  # options, inputs, answer -> a function that computes the result once
     seconds: float = 0  # the budget that the tuner gets; 0: it ends by itself
     limit: float = 60  # seconds until its process is ended, start included
@@ -123,16 +123,24 @@ def call_cublas(options, inputs, answer):
     return functools.partial(torch.matmul, inputs["a"], inputs["b"])
 
 
+TESTED = []  # configurations of each of Helion's searches
+
+
+def count_tested(search):
+    """A function of this module, since Helion sends it to other processes."""
+    TESTED.append(search.num_configs_tested)
+
+
 def tune_helion(options, inputs):
     os.environ["HELION_AUTOTUNE_BUDGET_SECONDS"] = str(int(options.seconds))
     os.environ["HELION_AUTOTUNE_PROGRESS_BAR"] = "0"
+    os.environ["HELION_AUTOTUNE_BENCHMARK_SUBPROCESS"] = "0"  # it cannot send the example's epilogue, a lambda
     from helion.autotuner import metrics
 
-    tested = []
-    metrics.register_post_autotune_hook(lambda each: tested.append(each.num_configs_tested))
+    metrics.register_post_autotune_hook(count_tested)
     matmul = example(options, "helion/examples/matmul.py").matmul
     config, wall = timed(lambda: matmul.autotune((inputs["a"], inputs["b"])))
-    return {"wall_s": wall, "evaluations": sum(tested), "config": dict(config)}
+    return {"wall_s": wall, "evaluations": sum(TESTED), "config": dict(config)}
 
 
 def call_helion(options, inputs, answer):
@@ -214,7 +222,7 @@ def tune_convolution(module, options, inputs):
             grid_div_y=["block_size_y", "tile_size_y"],
             restrictions=["use_padding==0 or (block_size_x % 32 != 0)"],
             cmem_args={"d_filter": weights},
-            lang="CUPY",
+            lang="NVCUDA",
             strategy="hybrid_vndx",
             strategy_options={"time_limit": options.seconds},
             quiet=True,

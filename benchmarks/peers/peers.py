@@ -111,10 +111,11 @@ def measure(options):
             found[number] = {"error": f"{type(error).__name__}: {last_lines(str(error), 1)}"}
             continue
         calls[number] = call
-        found[number] = {"call_us": answer.get("call_us", call_us), "right": apart <= tolerance, "apart": apart}
+        found[number] = {"call_us": call_us, "right": apart <= tolerance, "apart": apart}
     times = {number: [] for number in calls}
     for _ in range(ROUNDS):
         for number, call in calls.items():
+            print(f"\nTRYING {number}", flush=True)
             times[number].append(1e3 * common.time_torch(torch, call, launches=LAUNCHES))
     for number, own in times.items():
         found[number].update(time_us=statistics.median(own), spread_us=[min(own), max(own)])
@@ -147,7 +148,8 @@ def compared(options, problem, numbers):
                 rows[str(number)] = {"version": contenders.version(contender.package)}
                 continue
             printed, why = child(options, place / str(number), contender.limit, "--tune", str(number))
-            rows[str(number)] = marked(printed, "ANSWER ") if why is None else {"error": why}
+            answer = None if why else marked(printed, "ANSWER ")
+            rows[str(number)] = answer or {"error": why or "it ended without an answer"}
             print(f"{problem}: {contender.name}: {json.dumps(rows[str(number)])}", flush=True)
         found = measured(options, place, {number: row for number, row in rows.items() if "error" not in row})
     return [
