@@ -81,7 +81,6 @@ cluster::Submission submission_of(const SubmitOptions& options) {
   for (const std::string& path : options.paths)
     submission.specs.push_back(fs::absolute(path).lexically_normal().string());
   submission.system = &cluster::choose_batch_system("");
-  submission.scheduler = options.scheduler;
   submission.options = user_options(*submission.system, options);
   submission.compile_options = options.compile_options;
   submission.cpus_per_task = options.cpus_per_task;
@@ -224,11 +223,11 @@ int print_scripts(const cluster::Submission& submission, const std::vector<clust
 }
 
 /// Queued steps are kept if a later one is refused: the measurements are worth more than the merge.
-std::string queued_text(const cluster::BatchSystem& system, const std::vector<cluster::SubmittedStep>& queued) {
+std::string queued_text(const cluster::BatchSystem& system, const std::vector<cluster::SubmittedJob>& queued) {
   std::string steps, jobs;
-  for (const cluster::SubmittedStep& each : queued) {
-    steps += (steps.empty() ? "" : ", ") + each.step + ": job " + each.job;
-    jobs += " " + each.job;
+  for (const cluster::SubmittedJob& each : queued) {
+    steps += (steps.empty() ? "" : ", ") + each.step + ": job " + each.id;
+    jobs += " " + each.id;
   }
   return steps.empty() ? ""
                        : fmt::format("\nalready queued are {}; `{}{}` cancels them", steps,
@@ -293,7 +292,8 @@ int submit(const SubmitOptions& given) {
              base::printable(result.stderr_text, 500));
     }
   }
-  std::vector<cluster::SubmittedStep> submitted;
+  cluster::write_submission(submission, steps);
+  std::vector<cluster::SubmittedJob> submitted;
   Json json{{"name", submission.name}, {"folder", submission.folder.string()}};
   json["steps"] = Json::array();
   std::string after;
@@ -305,9 +305,8 @@ int submit(const SubmitOptions& given) {
     } catch (const Error& error) {
       throw Error(error.kind(), error.what() + queued_text(system, submitted));
     }
-    submitted.push_back({step.name, after, step.arguments});
     // After each: if the next one is refused, the queued ones can still be found.
-    cluster::write_submission(submission, submitted);
+    cluster::note_job(submission.folder, submitted.emplace_back(cluster::SubmittedJob{step.name, 0, after}));
     json["steps"].push_back({{"step", step.name}, {"job", after}});
     if (!options.common.json()) print_out("{}: job {}\n", step.name, after);
   }
@@ -381,6 +380,7 @@ namespace {
 struct ContinueOptions {
   std::string name, step = "measure", store;
   std::size_t attempt = 0;
+  bool start = false;
 };
 
 /// The job, unless it has ended: some systems delete a job that waits for one that they no longer know.
@@ -393,40 +393,46 @@ std::string job_to_wait_for(const cluster::BatchSystem& system, const std::strin
 }
 
 /// From inside a job of a submission: submits the next one of its step. A merge whose measuring job has been continued
-/// waits for the continuation instead. Succeeds if another job follows.
+/// waits for the continuation instead. Succeeds if another job goes on with the step; --start only asks whether.
 int continue_search(const ContinueOptions& options) {
-  // The job's end may come now, for all of its processes: a job that is submitted and not noted would be submitted
-  // again.
+  // The job's end may come now, for all of its processes: what is submitted should be noted.
   for (const int signum : {SIGTERM, SIGALRM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2}) std::signal(signum, SIG_IGN);
   const fs::path store = options.store.empty() ? system::default_store() : fs::path(options.store);
-  const std::vector<cluster::Submitted> all = cluster::read_submissions(store);
-  const auto submitted =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == options.name; });
-  if (submitted == all.end())
-    throw bad_argument("{} has no submission '{}'", base::printable(store.string()), base::printable(options.name, 80));
-  const std::vector<cluster::SubmittedStep> measuring = submitted->jobs_of("measure");
-  const bool merges = options.step == "merge";
-  const bool continued = options.attempt + 1 < measuring.size();
-  if (merges && !continued) return own_failure;
-  if (!merges && continued) return done;  // a job that was requeued submits no second one
-  const std::string end = merges ? "" : cluster::end_of_chain(*submitted);
-  if (!end.empty()) {
-    tell("xtune: no job continues the search: {}\n", base::printable(end));
-    return own_failure;
+  const fs::path folder = cluster::submission_folder(store, options.name);
+  std::string own;
+  if (const auto job = cluster::current_job()) {
+    own = cluster::job_in_answer(*job->system, job->id);  // as the submit command prints it, where it prints no more
+    if (own.empty()) own = job->id;
+    // The submitter may have been killed before it noted this job.
+    if (cluster::note_job(folder, {options.step, options.attempt, own}).empty()) {
+      tell("xtune: another job goes on instead of this one, which was not noted in time\n");
+      return done;
+    }
   }
-  const std::vector<cluster::SubmittedStep> jobs = submitted->jobs_of(options.step);
-  if (jobs.empty() || measuring.empty()) throw bad_argument("{} has no job of {}", submitted->name, options.step);
-  const std::size_t attempt = merges ? measuring.size() - 1 : options.attempt + 1;
-  const cluster::BatchSystem& system = cluster::choose_batch_system(submitted->scheduler);
-  const fs::path script = cluster::write_attempt(*submitted, options.step, attempt);
-  const Words& arguments = jobs.front().arguments;
+  if (options.start) return own_failure;
+  const cluster::Submitted submitted = cluster::read_submission(folder);
+  cluster::SubmittedJob next = cluster::following_job(submitted, options.attempt);
+  const bool merges = options.step == "merge", follows = !next.id.empty();
+  if (!merges && follows) return done;  // a job that was requeued submits no second one
+  if (merges && !follows && next.attempt == options.attempt + 1) return own_failure;
+  const cluster::BatchSystem& system = cluster::choose_batch_system(submitted.scheduler);
+  const auto submit = [&](const std::string& step, const std::string& after) {
+    const fs::path script = cluster::write_attempt(submitted, step, next.attempt);
+    const Words command = cluster::submit_command(system, submitted.arguments.at(step), script, after);
+    const std::string job = cluster::submit_step(system, command, script);
+    cluster::note_job(folder, {step, next.attempt, job});
+    tell("xtune: job {} continues the search\n", job);
+    return job;
+  };
+  if (!follows) {
+    if (const std::string end = cluster::end_of_chain(submitted); !end.empty()) {
+      tell("xtune: no job continues the search: {}\n", base::printable(end));
+      return own_failure;
+    }
+    next.id = submit("measure", merges ? "" : own);
+  }
   // The merge may have been queued for longer than the continuation ran.
-  const std::string& last = measuring.back().job;
-  const std::string after = merges ? job_to_wait_for(system, last, jobs.back().job) : last;
-  const std::string job =
-      cluster::submit_step(system, cluster::submit_command(system, arguments, script, after), script);
-  cluster::add_step(submitted->folder, {fmt::format("{}.r{}", options.step, attempt), job, arguments});
-  tell("xtune: job {} continues the search\n", job);
+  if (merges) submit("merge", job_to_wait_for(system, next.id, own));
   return done;
 }
 
@@ -441,6 +447,7 @@ void add_continue_command(CLI::App& app, Context& context) {
   command.add_option("--step", options.step, "Name the step");
   command.add_option("--attempt", options.attempt, "Number the job, from 0");
   command.add_option("--store", options.store, "Use this store");
+  command.add_flag("--start", options.start, "Only ask whether another job goes on instead of this one");
 }
 
 namespace {
@@ -479,8 +486,8 @@ Subject find_subject(const std::filesystem::path& store, const std::string& what
   const std::vector<cluster::Submitted> submissions = cluster::read_submissions(store);
   const std::vector<std::string> studies = cluster::studies_in(store);
   for (auto each = submissions.rbegin(); each != submissions.rend(); ++each)
-    if (what.empty() || each->name == what ||
-        std::any_of(each->steps.begin(), each->steps.end(), [&](const auto& step) { return step.job == what; }))
+    if ((what.empty() && !each->jobs.empty()) || each->name == what ||
+        std::any_of(each->jobs.begin(), each->jobs.end(), [&](const auto& job) { return job.id == what; }))
       return subject_of(*each, studies);
   for (auto study = studies.rbegin(); study != studies.rend(); ++study) {
     const bool of_job = is_of_job(*study, what);
@@ -511,18 +518,18 @@ Json status_json(const Subject& subject, const cluster::StudyStatus& status) {
   if (subject.submission) {
     const cluster::Submitted& submission = *subject.submission;
     Words jobs;
-    for (const cluster::SubmittedStep& step : submission.steps) jobs.push_back(step.job);
+    for (const cluster::SubmittedJob& job : submission.jobs) jobs.push_back(job.id);
     std::map<std::string, cluster::JobState> states;
     try {
       states = cluster::job_states(cluster::choose_batch_system(submission.scheduler), jobs);
     } catch (const Error& error) {  // a site's file that is gone: the rest is known from the store
       tell("warning: {}\n", error.what());
     }
-    for (const cluster::SubmittedStep& step : submission.steps) {
-      const auto state = states.find(step.job);
+    for (const cluster::SubmittedJob& job : submission.jobs) {
+      const auto state = states.find(job.id);
       const bool known = state != states.end();
-      json["jobs"].push_back({{"step", step.step},
-                              {"job", step.job},
+      json["jobs"].push_back({{"step", job.name()},
+                              {"job", job.id},
                               {"state", known ? Json(state->second.text) : Json()},
                               {"phase", known ? Json(state->second.phase) : Json()}});
     }

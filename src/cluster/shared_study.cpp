@@ -43,6 +43,7 @@ std::int64_t agreed_beginning(const fs::path& folder, std::int64_t now_unix_ms) 
 }  // namespace
 
 std::string agree_on(const fs::path& file, const std::string& text) {
+  if (std::string agreed = system::read_if_there(file); !agreed.empty()) return agreed;
   const fs::path own = file.parent_path() / ("." + store::new_attempt());
   system::write_file_atomically(own, text);
   if (::link(own.c_str(), file.c_str()) != 0 && errno != EEXIST && system::read_if_there(file).empty())

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cluster/shared_study.hpp"
 #include "system/files.hpp"
 #include "system/shell_words.hpp"
 #include "system/subprocess.hpp"
@@ -78,19 +79,13 @@ JobComponent parse_component(const std::string& text) {
 
 namespace fs = std::filesystem;
 
-std::string attempt_study(const std::string& name, int attempt) { return fmt::format("{}.r{}", name, attempt); }
-
 fs::path submission_folder(const fs::path& store, const std::string& name) { return store / "submissions" / name; }
 
 namespace {
 
-constexpr const char* later_steps = "continuations.jsonl";
-
-nlohmann::json to_json(const SubmittedStep& step) {
-  return {{"step", step.step}, {"job", step.job}, {"arguments", step.arguments}};
-}
-SubmittedStep step_from_json(const nlohmann::json& json) {
-  return {json.at("step"), json.at("job"), json.value("arguments", Words())};
+/// Of an attempt: its script (sh), and the note of its job (job).
+fs::path attempt_file(const fs::path& folder, const std::string& step, std::size_t attempt, const char* kind) {
+  return folder / fmt::format("{}.r{}.{}", step, attempt, kind);
 }
 template <class T>
 nlohmann::json optional_json(const std::optional<T>& value) {
@@ -102,38 +97,43 @@ std::optional<double> optional_number(const nlohmann::json& json, const char* ke
 
 }  // namespace
 
-void write_submission(const Submission& submission, const std::vector<SubmittedStep>& steps) {
-  nlohmann::json json{
-      {"xtune_submission", 1},
-      {"name", submission.name},
-      {"specs", nlohmann::json::array()},
-      {"scheduler", submission.scheduler.empty() && submission.system ? submission.system->id : submission.scheduler},
-      {"max_jobs", submission.max_jobs},
-      {"gpu_hours", optional_json(gpu_hours(submission))},
-      {"max_gpu_hours", optional_json(submission.max_gpu_hours)},
-      {"steps", nlohmann::json::array()}};
+void write_submission(const Submission& submission, const std::vector<JobStep>& steps) {
+  nlohmann::json json{{"xtune_submission", 1},
+                      {"name", submission.name},
+                      {"specs", nlohmann::json::array()},
+                      {"scheduler", submission.system->id},
+                      {"max_jobs", submission.max_jobs},
+                      {"gpu_hours", optional_json(gpu_hours(submission))},
+                      {"max_gpu_hours", optional_json(submission.max_gpu_hours)},
+                      {"steps", nlohmann::json::array()}};
   for (const std::string& spec : submission.specs) json["specs"].push_back(base::printable(spec));
-  for (const SubmittedStep& step : steps) json["steps"].push_back(to_json(step));
+  for (const JobStep& step : steps) json["steps"].push_back({{"step", step.name}, {"arguments", step.arguments}});
   system::write_file_atomically(submission.folder / "submission.json", json.dump(2) + "\n");
 }
 
-void add_step(const fs::path& folder, const SubmittedStep& step) {
-  const fs::path file = folder / later_steps;
-  system::write_file_atomically(file, system::read_if_there(file) + to_json(step).dump() + "\n");
+std::string SubmittedJob::name() const { return attempt == 0 ? step : fmt::format("{}.r{}", step, attempt); }
+
+std::string note_job(const fs::path& folder, const SubmittedJob& job) {
+  const std::string note = agree_on(attempt_file(folder, job.step, job.attempt, "job"), job.id + "\n");
+  return note.substr(0, note.find('\n'));
 }
 
-std::vector<SubmittedStep> Submitted::jobs_of(const std::string& step) const {
-  std::vector<SubmittedStep> jobs;
-  for (const SubmittedStep& each : steps)
-    if (each.step == step || each.step.starts_with(step + ".r")) jobs.push_back(each);
-  return jobs;
+SubmittedJob following_job(const Submitted& submitted, std::size_t attempt) {
+  SubmittedJob job{"measure", attempt + 1, ""};
+  for (const SubmittedJob& each : submitted.jobs)
+    if (each.step == job.step && each.attempt > attempt) job = each;
+  while (job.id.empty() && fs::exists(attempt_file(submitted.folder, job.step, job.attempt, "sh"))) {
+    job.id = note_job(submitted.folder, job);
+    job.attempt += job.id.empty();
+  }
+  return job;
 }
 
 std::string end_of_chain(const Submitted& submitted) {
-  const std::size_t jobs = submitted.jobs_of("measure").size();
-  if (submitted.is_stopped()) return (submitted.folder / "stop").string() + " ends the chain";
-  if (jobs >= static_cast<std::size_t>(submitted.max_jobs))
-    return fmt::format("it has had {} jobs (--max-jobs {})", jobs, submitted.max_jobs);
+  const auto jobs = std::count_if(submitted.jobs.begin(), submitted.jobs.end(),
+                                  [](const SubmittedJob& each) { return each.step == "measure"; });
+  if (fs::exists(submitted.folder / "stop")) return (submitted.folder / "stop").string() + " ends the chain";
+  if (jobs >= submitted.max_jobs) return fmt::format("it has had {} jobs (--max-jobs {})", jobs, submitted.max_jobs);
   const double hours = submitted.gpu_hours.value_or(0);
   if (submitted.max_gpu_hours && static_cast<double>(jobs + 1) * hours > *submitted.max_gpu_hours)
     return fmt::format(
@@ -154,32 +154,40 @@ fs::path write_attempt(const Submitted& submitted, const std::string& step, std:
   const std::string line = "\n" + attempt_line(0);
   if (const std::size_t at = text.find(line); at != std::string::npos)
     text.replace(at, line.size(), "\n" + attempt_line(attempt));
-  const fs::path script = submitted.folder / fmt::format("{}.r{}.sh", step, attempt);
+  const fs::path script = attempt_file(submitted.folder, step, attempt, "sh");
   system::write_file_atomically(script, text);
   return script;
 }
 
+Submitted read_submission(const fs::path& folder) {
+  const nlohmann::json json = nlohmann::json::parse(system::read_file(folder / "submission.json", 1 << 20));
+  Submitted submitted{json.at("name"), folder, {}, {}, json.value("scheduler", ""), json.value("max_jobs", 1)};
+  submitted.gpu_hours = optional_number(json, "gpu_hours");
+  submitted.max_gpu_hours = optional_number(json, "max_gpu_hours");
+  std::size_t attempt = 0;
+  do {
+    for (const nlohmann::json& step : json.at("steps")) {
+      SubmittedJob job{step.at("step"), attempt, ""};
+      submitted.arguments[job.step] = step.value("arguments", Words());
+      const std::string note = system::read_if_there(attempt_file(folder, job.step, attempt, "job"));
+      job.id = note.empty() && attempt == 0 ? step.value("job", "")  // of an earlier version of xtune
+                                            : note.substr(0, note.find('\n'));
+      if (!job.id.empty()) submitted.jobs.push_back(std::move(job));
+    }
+  } while (fs::exists(attempt_file(folder, "measure", ++attempt, "sh")));
+  return submitted;
+}
+
 std::vector<Submitted> read_submissions(const fs::path& store) {
-  std::vector<std::pair<fs::file_time_type, Submitted>> dated;
+  std::multimap<fs::file_time_type, Submitted> dated;
   std::error_code error;
   for (fs::directory_iterator entry(store / "submissions", error), end; !error && entry != end;
        entry.increment(error)) {
-    const fs::path file = entry->path() / "submission.json";
     try {
-      const nlohmann::json json = nlohmann::json::parse(system::read_file(file, 1 << 20));
-      Submitted submitted{json.at("name"), entry->path(), json.at("specs"), {}, json.value("scheduler", "")};
-      submitted.max_jobs = json.value("max_jobs", 1);
-      submitted.gpu_hours = optional_number(json, "gpu_hours");
-      submitted.max_gpu_hours = optional_number(json, "max_gpu_hours");
-      for (const nlohmann::json& step : json.at("steps")) submitted.steps.push_back(step_from_json(step));
-      const std::string later = system::read_if_there(entry->path() / later_steps);
-      for (const std::string_view line : base::split_lines(later))
-        submitted.steps.push_back(step_from_json(nlohmann::json::parse(line)));
-      dated.emplace_back(fs::last_write_time(file), std::move(submitted));
+      dated.emplace(fs::last_write_time(entry->path() / "submission.json"), read_submission(entry->path()));
     } catch (const std::exception&) {  // not submitted completely, or damaged: it cannot be listed
     }
   }
-  std::sort(dated.begin(), dated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Submitted> list;
   for (auto& [time, submitted] : dated) list.push_back(std::move(submitted));
   return list;
@@ -228,7 +236,6 @@ Words directive_words(const BatchSystem& system, const Words& lines) {
 }
 
 std::optional<double> gpu_hours(const Submission& submission) {
-  if (!submission.system) return std::nullopt;
   const std::string time = given_option(submission.system->given.time, submission.options).value;
   const auto seconds = parse_duration(time, &submission.system->options);
   if (!seconds) return std::nullopt;
@@ -285,6 +292,7 @@ class Scripts {
     text += "export XTUNE_STUDY=" + word_of(submission_.name) + ".r$attempt\n";
     text += "folder=" + word_of(submission_.folder.string()) + "\n";
     if (on_hosts) text += rank_lines();
+    text += continuation("measure") + " --start && exit\n";
     text += "pids=()\n" + (on_hosts ? start_on_hosts() : start_by_command());
     text += "continue_search() {\n  " + continuation("measure") + "\n}\n";
     // If a process is killed, a start command's code is that one's, although the others stopped in time.
@@ -363,7 +371,7 @@ class Scripts {
   std::string begin() const {
     std::string text;
     for (const std::string& line : submission_.setup) text += line + "\n";
-    if (!submission_.scheduler.empty()) text += "export XTUNE_SCHEDULER=" + word_of(submission_.scheduler) + "\n";
+    text += "export XTUNE_SCHEDULER=" + word_of(system_.id) + "\n";
     return text + "set -u\nexport PATH\n";
   }
 

@@ -19,7 +19,6 @@ JobComponent parse_component(const std::string& text);
 
 struct Submission {
   const BatchSystem* system = nullptr;
-  std::string scheduler;                         ///< as the user named the system; empty: it was found
   std::string name;                              ///< unique in this store; only letters, digits, '-', '_' and '.'
   std::filesystem::path store, folder, program;  ///< absolute; folder: for scripts, logs and answers
   Words specs;                                   ///< absolute
@@ -37,36 +36,47 @@ struct Submission {
 /// nodes x GPUs x time that a measuring job asks for; nullopt: its options do not say the time in a form that is known.
 std::optional<double> gpu_hours(const Submission& submission);
 
-/// The studies of a submission's jobs: "<name>.r0", "<name>.r1" ...
-std::string attempt_study(const std::string& name, int attempt);
-
-/// A job of a submission.
-struct SubmittedStep {
-  std::string step, job;  ///< "measure", its continuation "measure.r1"; the id that the batch system returned
-  Words arguments{};      ///< as of JobStep, for continuations
+struct JobStep {
+  std::string name;    ///< compile | measure | merge
+  std::string script;  ///< text
+  Words arguments;     ///< for the submit command, before the script; without the dependency
 };
-/// The facts about a submission in <folder>/submission.json.
-void write_submission(const Submission& submission, const std::vector<SubmittedStep>& steps);
-/// Adds a job that was submitted later, from inside another one.
-void add_step(const std::filesystem::path& folder, const SubmittedStep& step);
+/// compile if requested, measure, merge; each waits for the previous ones, whether they succeed or not.
+std::vector<JobStep> job_steps(const Submission& submission);
+
+/// The facts about a submission, in <folder>/submission.json. Needed before its first job starts.
+void write_submission(const Submission& submission, const std::vector<JobStep>& steps);
+/// A job of a submission.
+struct SubmittedJob {
+  std::string step;         ///< as of JobStep
+  std::size_t attempt = 0;  ///< 0: the first job, 1: its continuation ...
+  std::string id;           ///< that the batch system returned; empty: none is known
+
+  std::string name() const;  ///< "measure", its continuation "measure.r1"
+};
 struct Submitted {
   std::string name;
   std::filesystem::path folder;
-  Words specs;
-  std::vector<SubmittedStep> steps;
-  std::string scheduler;  ///< for choose_batch_system
+  std::map<std::string, Words> arguments;  ///< of JobStep, by its name
+  std::vector<SubmittedJob> jobs;          ///< whose ids are known; the latest last
+  std::string scheduler;                   ///< for choose_batch_system
   int max_jobs = 1;
   std::optional<double> gpu_hours, max_gpu_hours;  ///< gpu_hours: of one job
-
-  bool is_stopped() const { return std::filesystem::exists(folder / "stop"); }
-  /// The jobs of a step, the latest last.
-  std::vector<SubmittedStep> jobs_of(const std::string& step) const;
 };
+/// Notes a job's id in <folder>/<step>.r<attempt>.job; empty: the attempt is given up. The first note holds. Returns
+/// its id. Throws Error(io).
+std::string note_job(const std::filesystem::path& folder, const SubmittedJob& job);
+/// The latest measuring job after an attempt. Where a script shows that one was submitted, and no note that the batch
+/// system took it, the submitter may have been killed between: that attempt is given up, so its job will end at its
+/// start. If none is left, the result has no id, and the number of the next attempt.
+SubmittedJob following_job(const Submitted& submitted, std::size_t attempt);
 /// Why no job follows the latest measuring one; empty: one may.
 std::string end_of_chain(const Submitted& submitted);
 /// Writes <step>.r<attempt>.sh, the step's script for this attempt, and returns its path.
 std::filesystem::path write_attempt(const Submitted& submitted, const std::string& step, std::size_t attempt);
 
+/// The submission in a directory. Throws.
+Submitted read_submission(const std::filesystem::path& folder);
 /// The submissions of a store, the latest last.
 std::vector<Submitted> read_submissions(const std::filesystem::path& store);
 std::filesystem::path submission_folder(const std::filesystem::path& store, const std::string& name);
@@ -78,15 +88,7 @@ void check_options(const BatchSystem& system, const Words& words, const std::str
 /// The options in the lines of a script that the system reads: those with its prefix before the first command.
 Words directive_words(const BatchSystem& system, const Words& lines);
 
-struct JobStep {
-  std::string name;    ///< compile | measure | merge
-  std::string script;  ///< text
-  Words arguments;     ///< for the submit command, before the script; without the dependency
-};
-
-/// compile if requested, measure, merge; each waits for the previous ones, whether they succeed or not.
-std::vector<JobStep> job_steps(const Submission& submission);
-/// The command that submits it. after: the id of the job that it waits for; empty: none.
+/// The command that submits a step. after: the id of the job that it waits for; empty: none.
 Words submit_command(const BatchSystem& system, const Words& arguments, const std::filesystem::path& script,
                      const std::string& after);
 /// Submits it, and returns the job's id. Throws Error(unavailable).

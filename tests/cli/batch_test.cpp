@@ -177,8 +177,23 @@ queued = "W"
       read_file(fs::path(status["chain"]["stop"].get<std::string>()).parent_path() / "measure.sh");
   CHECK(has(script, "#OWN --hosts=3\n#OWN --limit=1:00:00\n"));
   CHECK(has(script, "export XTUNE_SCHEDULER=" + file));
+  CHECK(has(script, " --start && exit\n"));
   write_file_atomically(status["chain"]["stop"].get<std::string>(), "");
   CHECK(has(cli.xtune({"status"}).stdout_text, "no further job follows"));
+
+  // A job whose submitter was killed notes itself, and the one that is given up ends at its start.
+  const fs::path folder = fs::path(status["chain"]["stop"].get<std::string>()).parent_path();
+  cli.env.emplace_back("XTUNE_SCHEDULER", file);
+  cli.env.emplace_back("OWN_JOB", "18");
+  const auto starts = [&](const char* attempt) {
+    return cli.xtune({"continue", folder.filename().string(), "--attempt", attempt, "--start"}).exit_code == 1;
+  };
+  CHECK(starts("0"));
+  CHECK(read_file(folder / "measure.r0.job") == "17\n");
+  CHECK(starts("1"));
+  CHECK(read_file(folder / "measure.r1.job") == "18\n");
+  write_file_atomically(folder / "measure.r2.job", "\n");
+  CHECK_FALSE(starts("2"));
 
   const auto refused = [&](std::vector<std::string> more, const std::string& why) {
     more.insert(more.begin(), {"submit", spec, "--dry-run", "--scheduler", file});

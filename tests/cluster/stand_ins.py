@@ -48,9 +48,9 @@ class StandIns:
         return commands
 
 
-def chain(trial, system, scheduler, names, asked, files=(), ends="ended", kills=False):
+def chain(trial, system, scheduler, names, asked, files=(), ends="ended", kills=False, last=1):
     """submit, four processes, a time that ends, a continuation, the merge, status: one store, one answer. files: what the
-    stand-ins find beside them."""
+    stand-ins find beside them. last: the number of the continuation."""
     commands = system.install(trial.folder.name, names, files)
     short = trial.folder / "short"
     # The first job's script decides, and the processes that it starts on hosts read it.
@@ -65,10 +65,11 @@ def chain(trial, system, scheduler, names, asked, files=(), ends="ended", kills=
     if kills:
         system.wait_for(lambda: len(trial.ranks()) == 4, "four processes at work")
         os.kill(trial.ranks()[-1], signal.SIGKILL)
-    if "2.hold" in files:
-        ended = lambda: (commands / "3.state").exists() and (commands / "3.state").read_text() == "F"
-        system.wait_for(ended, "the continuation", 200)
-        (commands / "2.hold").unlink()
+    has_ended = lambda job: (commands / f"{job}.state").exists() and (commands / f"{job}.state").read_text()[0] in "FC"
+    for held, until, what in ("2.hold", 3, "the continuation"), ("3.hold", 2, "the merge"):
+        if held in files:
+            system.wait_for(lambda: has_ended(until), what, 200)
+            (commands / held).unlink()
     logs = lambda: "".join(path.read_text() for path in sorted(commands.glob("*.log")))
     try:
         system.wait_for(lambda: (folder / "status.json").exists(), "the merge", 200)
@@ -78,12 +79,12 @@ def chain(trial, system, scheduler, names, asked, files=(), ends="ended", kills=
     told = json.loads(finished(start([*watch, "--watch"]), "status").splitlines()[-1])
     check(
         [(each["step"], each["phase"]) for each in told["jobs"]]
-        == [(step, ends) for step in ["measure", "merge", "measure.r1", "merge.r1"]],
+        == [(step, ends) for step in ["measure", "merge", f"measure.r{last}", f"merge.r{last}"]],
         f"jobs: {told['jobs']}\n{logs()}",
     )
     check(len(told["processes"]) == 8, f"processes: {told['processes']}\n{logs()}")
     check("continues the search" in logs() and f"left in the job ({asked})" in logs(), f"the logs say: {logs()}")
-    answer = json.loads((folder / "answers-0.r1.json").read_text())  # of one process
+    answer = json.loads((folder / f"answers-0.r{last}.json").read_text())  # of one process
     check(trial.is_best((answer[0] if isinstance(answer, list) else answer)["best"]["config"]), f"answer: {answer}")
     trial.check_complete(most_twice=2 if kills else 0)
 
@@ -111,6 +112,18 @@ def flux(trial, system):
     chain(trial, system, "flux", ["flux"], "flux", kills=True)
 
 
+def flux_killed_before(trial, system):
+    """Flux kills a job before its continuation is noted, and the merge comes first: it submits another continuation."""
+    chain(trial, system, "flux", ["flux"], "flux", files=["kill", "3.hold"], last=2)
+    log = system.folder / trial.folder.name / "3.log"
+    system.wait_for(lambda: log.exists() and "another job goes on" in log.read_text(), "the job that is given up")
+
+
+def flux_killed_after(trial, system):
+    """The same, and the continuation comes first: it notes itself, and the merge finds it."""
+    chain(trial, system, "flux", ["flux"], "flux", files=["kill", "2.hold"])
+
+
 def flux_of_a_site(trial, system):
     """A site's copy of Flux's file: in its jobs, it is the file that holds."""
     copy = trial.folder / "site.toml"
@@ -128,4 +141,10 @@ def flux_ascii(trial, system):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([pbs, pbs_late_merge, lsf, flux, flux_of_a_site, flux_ascii], __doc__, StandIns))
+    sys.exit(
+        run_tests(
+            [pbs, pbs_late_merge, lsf, flux, flux_killed_before, flux_killed_after, flux_of_a_site, flux_ascii],
+            __doc__,
+            StandIns,
+        )
+    )

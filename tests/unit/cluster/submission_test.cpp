@@ -38,6 +38,13 @@ Submission evil(const std::filesystem::path& folder) {
   return submission;
 }
 
+std::string names_and_ids(const Submission& submission) {
+  std::string text;
+  const Submitted submitted = read_submission(submission.folder);
+  for (const SubmittedJob& job : submitted.jobs) text += job.name() + " " + job.id + ", ";
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("Components, and what is wrong with them") {
@@ -114,7 +121,7 @@ TEST_CASE("Cores, setup lines and limits are in the scripts") {
   std::vector<JobStep> steps = job_steps(submission);
   REQUIRE(steps.size() == 3);
   for (const JobStep& step : steps) {
-    CHECK(has(step.script, "module load cuda\nexport A=1\nset -u\n"));
+    CHECK(has(step.script, "module load cuda\nexport A=1\nexport XTUNE_SCHEDULER=slurm\nset -u\n"));
     CHECK_FALSE(has(step.script, "two"));
   }
   CHECK(has(steps[0].script,
@@ -201,22 +208,53 @@ TEST_CASE("Options of the submit command are options; the account is that of all
 TEST_CASE("A submission is found again") {
   const TemporaryDirectory folder;
   Submission submission = evil(folder.path());
-  write_submission(submission, {{"measure", "17"}});
+  write_submission(submission, {{"measure", "", {"-A", "a project"}}, {"merge", "", {}}});
+  CHECK(note_job(submission.folder, {"measure", 0, "17"}) == "17");
   const std::vector<Submitted> list = read_submissions(submission.store);
   REQUIRE(list.size() == 1);
   CHECK(list[0].name == "suite-1");
-  CHECK(list[0].steps.at(0).job == "17");
-  CHECK(list[0].specs == submission.specs);
+  CHECK(list[0].jobs.at(0).id == "17");
+  CHECK(list[0].arguments.at("measure") == Words{"-A", "a project"});
   CHECK(list[0].scheduler == "slurm");
-  add_step(submission.folder, {"measure.r1", "18", {"-A", "a project"}});
-  const Submitted continued = read_submissions(submission.store).at(0);
-  REQUIRE(continued.jobs_of("measure").size() == 2);
-  CHECK(continued.jobs_of("measure")[1].job == "18");
-  CHECK(continued.jobs_of("measure")[1].arguments == Words{"-A", "a project"});
-  CHECK(continued.jobs_of("merge").empty());
+  write_file_atomically(submission.folder / "submission.json",
+                        R"({"name": "suite-1", "specs": [], "steps": [{"step": "measure", "job": "16"},
+                            {"step": "merge", "job": "18"}]})");  // of an earlier version of xtune
+  CHECK(names_and_ids(submission) == "measure 17, merge 18, ");
   write_file_atomically(submission.folder / "submission.json", "{");
   CHECK(read_submissions(submission.store).empty());
   CHECK(read_submissions("/nowhere").empty());
+}
+
+TEST_CASE("A job that is not noted notes itself, or gives way to another one") {
+  const TemporaryDirectory folder;
+  const Submission submission = evil(folder.path());
+  write_submission(submission, job_steps(submission));
+  const auto submitted = [&] { return read_submission(submission.folder); };
+  const auto following = [&](std::size_t attempt) {
+    const SubmittedJob job = following_job(submitted(), attempt);
+    return job.name() + " " + job.id;
+  };
+  for (const JobStep& step : job_steps(submission)) {
+    write_file_atomically(submission.folder / (step.name + ".sh"), step.script);
+    note_job(submission.folder, {step.name, 0, "1"});
+  }
+  CHECK(following(0) == "measure.r1 ");
+  CHECK_FALSE(std::filesystem::exists(submission.folder / "measure.r1.job"));
+  // The submitter was killed, and the job starts first.
+  write_attempt(submitted(), "measure", 1);
+  CHECK(note_job(submission.folder, {"measure", 1, "4"}) == "4");
+  CHECK(following(0) == "measure.r1 4");
+  // The next ones start last.
+  write_attempt(submitted(), "measure", 2);
+  write_attempt(submitted(), "measure", 3);
+  CHECK(following(0) == "measure.r1 4");
+  CHECK(following(1) == "measure.r4 ");
+  CHECK(note_job(submission.folder, {"measure", 2, "5"}).empty());
+  write_attempt(submitted(), "measure", 4);
+  CHECK(note_job(submission.folder, {"measure", 4, "7"}) == "7");
+  CHECK(note_job(submission.folder, {"measure", 4, "\u01927"}) == "7");
+  CHECK(following(0) == "measure.r4 7");
+  CHECK(names_and_ids(submission) == "compile 1, measure 1, merge 1, measure.r1 4, measure.r4 7, ");
 }
 
 TEST_CASE("A component has one type of GPU") {
@@ -237,10 +275,11 @@ TEST_CASE("A chain of jobs ends at the number, the GPU hours, or a file") {
   submission.max_jobs = 3;
   submission.max_gpu_hours = 25;
   const auto end = [&](std::size_t jobs) {
-    std::vector<SubmittedStep> steps{{"compile", "1"}};
-    for (std::size_t i = 0; i < jobs; ++i) steps.push_back({i == 0 ? "measure" : attempt_study("measure", 1), "2"});
-    write_submission(submission, steps);
-    return end_of_chain(read_submissions(submission.store).at(0));
+    write_submission(submission, {});
+    Submitted submitted = read_submission(submission.folder);
+    submitted.jobs = {{"compile", 0, "1"}};
+    for (std::size_t i = 0; i < jobs; ++i) submitted.jobs.push_back({"measure", i, "2"});
+    return end_of_chain(submitted);
   };
   CHECK(end(1).empty());
   CHECK(end(2) == "its 2 jobs asked for 20 GPU hours, and another one asks for 10 more (--max-gpu-hours 25)");
@@ -258,7 +297,7 @@ TEST_CASE("The script of a later job has its number") {
   Submission submission = evil(folder.path());
   write_submission(submission, {});
   write_file_atomically(submission.folder / "measure.sh", job_steps(submission).at(1).script);
-  const std::filesystem::path script = write_attempt(read_submissions(submission.store).at(0), "measure", 2);
+  const std::filesystem::path script = write_attempt(read_submission(submission.folder), "measure", 2);
   CHECK(script.filename() == "measure.r2.sh");
   CHECK(has(read_file(script), "\nattempt=2\nexport XTUNE_STUDY=suite-1.r$attempt\n"));
   CHECK_FALSE(has(read_file(script), "attempt=0"));
