@@ -88,6 +88,7 @@ Json exported_spec(const spec::Spec& spec, const std::string& backend) {
   for (const auto& [name, value] : spec.kernel.defines) json["defines"].push_back(Json::array({name, value.text}));
   if (const auto own = spec.kernel.backend_options.find(backend); own != spec.kernel.backend_options.end())
     for (const spec::Text& option : own->second) json["options"].push_back(option.text);
+  if (spec.kernel.controls) json["options"].push_back(spec.kernel.controls->text);
   for (const spec::ArgSpec& argument : spec.args) json["args"].push_back(argument_json(argument));
   for (const spec::StepSpec& step : spec::steps_of(spec)) json["steps"].push_back(step_json(spec, step));
   return json;

@@ -147,6 +147,9 @@ void require_no_files(const spec::Spec& spec, const std::string& backend) {
     for (const build::NamedFile& file : build::named_files(words, folder)) named = file.name;
   for (const std::string& word : words)
     if (word.starts_with("-include") || word.starts_with("-imacros") || word.starts_with("@")) named = word;
+  if (spec.kernel.controls && !spec.kernel.controls->text.empty())
+    throw Error(ErrorKind::unsupported, base::printable(spec.path.string()) +
+                                            ": a copy of the spec does not find the files of kernel.controls");
   if (!named.empty())
     throw Error(ErrorKind::unsupported, fmt::format("{}: [kernel] options name a file ({}), which a copy of the spec "
                                                     "does not find: #include it in the source",

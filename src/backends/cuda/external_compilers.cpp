@@ -19,6 +19,7 @@
 #include "backends/runtime_files.hpp"
 #include "base/text.hpp"
 #include "core/build/compiler_places.hpp"
+#include "core/build/keys.hpp"
 #include "core/build/source_closure.hpp"
 #include "core/device/backend_facts.hpp"
 #include "system/dynamic_library.hpp"
@@ -148,7 +149,13 @@ class ExternalCudaToolchain final : public compiler::ExternalToolchain {
     build::UnreadHeaders::Names headers = unread(request);
     headers.missing.insert(compiler_.empty.begin(), compiler_.empty.end());
     Words options = request.options, for_ptxas;
-    if (!compiler_.is_nvcc) std::tie(options, for_ptxas) = for_clang(request.options);
+    for (std::string& option : options)
+      if (option.starts_with(build::controls_option) && option.find_first_of(" ,\"'\\") != option.npos) {
+        // It would be split here.
+        fs::create_symlink(option.substr(std::string_view(build::controls_option).size()), work.path() / "controls");
+        option = build::controls_option + std::string("controls");
+      }
+    if (!compiler_.is_nvcc) std::tie(options, for_ptxas) = for_clang(options);
     Words command = words_of(compiler_, compiler_.is_nvcc ? request.arch : real_arch(request.arch));
     for (const std::string& folder : request.include_dirs) command.push_back("-I" + folder);
     append(command, options);

@@ -92,6 +92,10 @@ bool is_misspelt(std::string_view name, std::string_view line) {
 std::string hint_of(KernelCompiler compiler, std::string_view line) {
   if (const std::string_view name = missing_header(line); !name.empty())
     return fmt::format("no directory that is searched has '{}': add its directory to [kernel] include_dirs", name);
+  if (has_any_word(line, {"ptxas"}) && has_any_word(line, {"apply-controls"}))
+    return "this ptxas takes no file of controls; CUDA documents them from 13.3 on";
+  if (has_any_word(line, {"ptxas"}) && has_any_word(line, {"compiler controls file", "not in expected format"}))
+    return "a file of controls is made for one release of ptxas";
   if (compiler == KernelCompiler::nvrtc || compiler == KernelCompiler::nvcc || compiler == KernelCompiler::cuda_clang)
     return {};
   const auto has_no = [&](std::string_view what, std::string_view instead) {

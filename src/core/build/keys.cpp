@@ -6,6 +6,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "core/build/keyed_files.hpp"
 #include "core/build/source_closure.hpp"
 
 namespace xtune::build {
@@ -32,6 +33,16 @@ void append_quoted(std::string& to, std::string_view text) {
     }
   }
   to += '"';
+}
+
+/// A file of controls counts by its content, wherever it is.
+std::vector<std::string> keyed_options(const CompileRequest& request) {
+  std::vector<std::string> options = request.options;
+  for (std::string& option : options)
+    if (request.files && option.starts_with(controls_option))
+      for (const KeyedFile& file : request.files->files)
+        if (option == controls_option + file.path) option = controls_option + ("sha256:" + file.sha256);
+  return options;
 }
 
 }  // namespace
@@ -63,7 +74,7 @@ KeyParts artifact_key_parts(const CompileRequest& request, const std::string& ba
                  {"toolchain", fingerprint},
                  {"source", source_digest},
                  {"entry", request.entry},
-                 {"options", canonical_list(request.options)},
+                 {"options", canonical_list(keyed_options(request))},
                  {"defines", canonical_list(defines)},
                  {"sanitize", request.sanitize ? "true" : "false"},
                  {"schema", key_schema}};

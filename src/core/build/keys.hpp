@@ -9,6 +9,9 @@
 
 namespace xtune::build {
 
+/// Before the path of a file of controls for ptxas, in a request's options. Keys have the file's digest in its place.
+inline constexpr const char* controls_option = "--ptxas-options=--apply-controls=";
+
 /// One named part of a key, so that `xtune why` can show which part differs: ("options", "[\"-O3\"]").
 using KeyParts = std::vector<std::pair<std::string, std::string>>;
 

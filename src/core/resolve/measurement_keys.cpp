@@ -33,6 +33,7 @@ MeasurementKeys::MeasurementKeys(const CandidateResolver& resolver) : resolver_(
     if (step.repeat) add_named({*step.repeat}, in_templates);
   }
   add_named(state.options, in_templates);
+  add_named(state.controls, in_templates);
   add_named(state.defines, in_templates);
   for (const ArgumentText& variable : state.variables) add_named({variable.text}, in_templates);
   defines_.only = std::find(in_templates.begin(), in_templates.end(), true) == in_templates.end() && !is_program;

@@ -111,6 +111,8 @@ build::CompileRequest CandidateResolver::compile_request(const space::Config& co
     request.more_entries.assign(entries.begin() + 1, entries.end());
   }
   for (const spec::CompiledText& option : state_->options) request.options.push_back(state_->expanded(option, config));
+  if (const std::string file = state_->controls_file(config); !file.empty())
+    request.options.push_back(build::controls_option + file);
   for (const ArgumentText& variable : state_->variables)
     request.variables.push_back(state_->expanded(variable.text, config));
   return state_->keyed(std::move(request));

@@ -200,7 +200,8 @@ struct SpecTexts {
                      measure::ScalarArgument& to) const;
   /// The launches of a configuration: steps whose condition is true, or has no value; loops as often as they repeat.
   std::vector<StepAt> steps_at(const space::Config& config) const;
-  /// Throws NoValue if a step's condition or entry, an option or a define has no value for this configuration.
+  /// Throws NoValue if a step's condition or entry, an option, a define or the name of the file of controls has no
+  /// value for this configuration; Error(invalid_spec) if that file cannot be read.
   void check_templates(const space::Config& config) const;
   device::Launch resolve(const CompiledLaunch& texts, const space::Config& config,
                          const LoopIndex* index = nullptr) const;
@@ -208,6 +209,9 @@ struct SpecTexts {
   std::string value_text(const ValueTexts& value, const space::Config& config, const LoopIndex* index) const;
   std::string runtime_part(const space::Config& config) const;
   std::string scalars_part(const space::Config& config) const;
+
+  /// The path of the file for ptxas; empty: none. Only check_templates looks for it.
+  std::string controls_file(const space::Config& config) const;
 
   // For a spec with [process].
   /// Throws NoValue.
@@ -225,6 +229,7 @@ struct SpecTexts {
   // In the order of the spec; values without the other arguments.
   std::vector<CompiledStep> steps;
   std::vector<spec::CompiledText> options, reference_options, defines;
+  std::vector<spec::CompiledText> controls;  ///< at most one; not the reference's, which must stay right
   std::vector<ValueTexts> by_value;
   ArgumentTexts variables;
   BufferTexts buffers;

@@ -47,6 +47,7 @@ Names names_in_texts(const spec::Spec& spec) {
   std::vector<spec::Text> texts = spec.kernel.options;
   for (const auto& [backend, options] : spec.kernel.backend_options)
     texts.insert(texts.end(), options.begin(), options.end());
+  if (spec.kernel.controls) texts.push_back(*spec.kernel.controls);
   for (const auto& [name, text] : spec.kernel.defines) texts.push_back(text);
   for (const spec::Text& text : texts) names.merge(spec::CompiledText::template_text(text).names());
   return names;

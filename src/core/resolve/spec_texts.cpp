@@ -10,9 +10,11 @@
 
 #include "base/named.hpp"
 #include "base/text.hpp"
+#include "core/device/backend_facts.hpp"
 #include "core/resolve/resolve_state.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/process_spec.hpp"
+#include "core/spec/reader.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::resolve {
@@ -162,6 +164,14 @@ SpecTexts::SpecTexts(const spec::Spec& spec_, const space::Space& space_, Bindin
                                           ? spec::CompiledText::template_text(*argument.symbol)
                                           : spec::CompiledText::template_text({argument.name, argument.at})});
   }
+  if (spec.kernel.controls && !spec.kernel.controls->text.empty()) {
+    if (device.backend != device::backend_of_vendor("nvidia"))
+      throw spec::spec_error(spec, spec.kernel.controls->at,
+                             fmt::format("kernel.controls is a file for ptxas, which the backend {} does not have: "
+                                         "move it to [on.cuda.kernel]",
+                                         device.backend));
+    add_templates(controls, {*spec.kernel.controls});
+  }
   reference_launch = reference.launch ? compile_launch(*reference.launch) : steps.front().launch;
 }
 
@@ -245,9 +255,20 @@ void SpecTexts::check_templates(const space::Config& config) const {
     if (launch.step->when && launch.index) value_of(*launch.step->when, config, &*launch.index);
     check(launch.step->entry);
   }
-  for (const auto* texts : {&options, &defines})
+  for (const auto* texts : {&options, &controls, &defines})
     for (const spec::CompiledText& text : *texts) check(text);
+  if (const std::string file = controls_file(config); !file.empty())
+    if (const std::string obstacle = spec::file_obstacle(file); !obstacle.empty())
+      throw spec::spec_error(
+          spec, spec.kernel.controls->at,
+          fmt::format("kernel.controls: {} {} (paths are relative to the spec's directory)", file, obstacle));
   for (const ArgumentText& variable : variables) check(variable.text);
+}
+
+std::string SpecTexts::controls_file(const space::Config& config) const {
+  const std::filesystem::path name = controls.empty() ? "" : expanded(controls.front(), config);
+  if (!name.has_filename()) return {};  // "controls/{CONTROLS}" with an empty text
+  return std::filesystem::absolute(spec.path.parent_path() / name).lexically_normal().string();
 }
 
 device::Launch SpecTexts::resolve(const CompiledLaunch& texts, const space::Config& config,

@@ -100,8 +100,8 @@ void merge(const Reader& reader, TomlNode& root, const TomlNode& overlay, const 
                     [&](const std::string& name, const TomlNode&) { changes.parameters.push_back(name); });
       }
     } else if (section == "kernel") {
-      reader.check_keys(node, "[on." + backend + ".kernel]", {"options"});
-      if (node.find("options") != nullptr) entry(own, "options", node) = *node.find("options");
+      reader.check_keys(node, "[on." + backend + ".kernel]", {"options", "controls"});
+      merge_keys(own, node);
     } else {
       merge_keys(own, node);
     }

@@ -143,7 +143,8 @@ constexpr auto kernel_section = section<KernelSpec>(
     "[kernel]", read_by("name", &read_name, "[kernel] has no name, by which the store knows the kernel"),
     read_by("source", &read_source_file), read_by("code", &read_code), key("entry", &KernelSpec::entry, Entry()),
     key("options", &KernelSpec::options, forms::Texts()), BackendOptions{"options_", {}, {}},
-    read_by("defines", &read_defines), key("include_dirs", &KernelSpec::include_dirs, forms::Directory()),
+    key("controls", &KernelSpec::controls, forms::Texts()), read_by("defines", &read_defines),
+    key("include_dirs", &KernelSpec::include_dirs, forms::Directory()),
     key("compile_timeout_s", &KernelSpec::compile_timeout_s, forms::Number{0.001, 1e6}),
     read_by("backend", &read_backend), read_by("recording", &read_recording), read_apart("args"));
 

@@ -13,9 +13,6 @@
 
 namespace xtune::spec {
 
-namespace {
-
-// Why a path is not a readable file; empty if it is.
 std::string file_obstacle(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -40,7 +37,7 @@ std::string file_obstacle(const std::filesystem::path& path) {
   }
 }
 
-}  // namespace
+namespace {}  // namespace
 
 void Reader::wrong_type(const TomlNode& node, const std::string& what, const std::string& expected) const {
   fail(node.at, what + ": expected " + expected + ", got " + kind_name(node.kind));

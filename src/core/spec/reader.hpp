@@ -69,6 +69,9 @@ struct Reader {
                         bool in_expressions = true) const;
 };
 
+/// Why a path is not a readable file: "does not exist"; empty if it is.
+std::string file_obstacle(const std::filesystem::path& path);
+
 /// The names of the elements that `counts` accepts.
 template <class List, class Counts>
 std::vector<std::string> names_of(const List& list, const Counts& counts) {

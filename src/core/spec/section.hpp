@@ -76,8 +76,11 @@ struct Word {
 template <class Enum, std::size_t count>
 Word(base::EnumWords<Enum, count>) -> Word<Enum, count>;
 
-/// A list of texts, each with its place.
+/// A text, or a list of texts, each with its place.
 struct Texts {
+  static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::optional<Text>& text) {
+    text = reader.placed_text(node, what);
+  }
   static void read(const Reader& reader, const TomlNode& node, const std::string& what, std::vector<Text>& texts) {
     for (const TomlNode& item : reader.array(node, what).items) texts.push_back(reader.placed_text(item, what));
   }

@@ -101,6 +101,7 @@ class ExpressionChecker {
     for (const Text& text : kernel.options) check_template(text);
     for (const auto& [backend, options] : kernel.backend_options)
       for (const Text& text : options) check_template(text);
+    if (kernel.controls) check_template(*kernel.controls);
     for (const auto& [name, text] : kernel.defines) check_template(text);
   }
 

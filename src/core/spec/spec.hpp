@@ -63,6 +63,7 @@ struct KernelSpec {
   Text entry;                                                ///< "gemm", or a template-id: "gemm<{BLOCK_M}, {BLOCK_N}>"
   std::vector<Text> options;                                 ///< for every backend; `{EXPR}` is replaced
   std::map<std::string, std::vector<Text>> backend_options;  ///< additional ones for one backend: options_<backend>
+  std::optional<Text> controls{};  ///< CUDA: the file for ptxas' --apply-controls, relative to the spec's directory
   std::vector<std::pair<std::string, Text>> defines;
   std::vector<std::filesystem::path> include_dirs;  ///< absolute; the source's directory is searched first
   double compile_timeout_s = 120;

@@ -34,6 +34,17 @@ TEST_CASE("a quoted header that is missing is named, with the way to add its dir
   CHECK(names("k.cu:1:10: fatal error: 'mine/a.cuh' file not found\n"));
 }
 
+TEST_CASE("ptxas refuses a file of controls: it has no such option, or the file is for another release") {
+  for (const KernelCompiler compiler : {KernelCompiler::nvrtc, KernelCompiler::nvcc, KernelCompiler::cuda_clang}) {
+    CHECK(hint(compiler, "ptxas fatal   : Unknown option '-apply-controls'\n") ==
+          "this ptxas takes no file of controls; CUDA documents them from 13.3 on");
+    for (const char* log : {"Error: Payload is not valid.\nptxas fatal   : Invalid compiler controls file\n",
+                            "ptxas fatal   : Input file 'a.acf' not in expected format\n"})
+      CHECK(hint(compiler, log) == "a file of controls is made for one release of ptxas");
+  }
+  CHECK(hint(KernelCompiler::nvrtc, "ptxas fatal   : Unknown option '-x'\n").empty());
+}
+
 namespace {
 
 /// A compiler that has these headers, and refuses others: what it would read as empty, after a compile.

@@ -69,6 +69,7 @@ TEST_CASE("Keys of many configurations are those of their parts, also where a la
 
 TEST_CASE("Parameters in the entry, options and definitions change keys whether they are compiled in or not") {
   check_keys("entry = \"k<{A}>\"\n", two, "int k;\n");
+  check_keys("entry = \"k\"\ncontrols = \"{'k.cu' if B > 2 else ''}\"\n", two, "int k;\n");
   check_keys("entry = \"k\"\noptions = [\"-DX={B}\", \"-DY=\\\"q\\\"\"]\n", two, "int k;\n");
   check_keys("entry = \"k\"\ndefines = { Z = \"{B * 2}\", W = \"7\" }\n", two, "int k;\n");
 }

@@ -913,6 +913,56 @@ TEST_CASE("directories and files that options name are read for the key too") {
   CHECK(job.key() != before);
 }
 
+TEST_CASE("A file of controls is an option for ptxas, and counts by its content") {
+  struct Controlled : Job {
+    Controlled() {
+      spec.path = folder.path() / "gemm.toml";
+      std::filesystem::create_directory(folder.path() / "controls");
+      write("controls/a", "1"), write("controls/b", "1");
+      spec.parameters.push_back({"CONTROLS", {std::string(), std::string("a"), std::string("b")}, false});
+      spec.kernel.controls = text("controls/{CONTROLS}", 7);
+    }
+    Config with_controls(const std::string& name) const {
+      Config result = config();
+      result.emplace_back(name);
+      return result;
+    }
+    std::string last_option(const std::string& name) const {
+      return with([&](const auto& r) { return r.compile_request(with_controls(name)).options.back(); });
+    }
+    std::string artifact(const std::string& name) const {
+      return with([&](const auto& r) { return r.artifact_key(r.compile_request(with_controls(name))); });
+    }
+    std::string refusal(const std::string& name) const {
+      return refused(ErrorKind::invalid_spec,
+                     [&] { with([&](const auto& r) { return r.launch(with_controls(name)); }); });
+    }
+  };
+  Controlled job;
+  CHECK(job.last_option("") == "-lineinfo");
+  CHECK(job.last_option("a") == controls_option + (job.folder.path() / "controls/a").string());
+  CHECK(job.with([](const auto& r) { return r.reference_request().options.back(); }) == "-lineinfo");
+
+  const std::string without = job.artifact(""), one = job.artifact("a"), key = job.key(job.with_controls("a"));
+  CHECK(one != without);
+  CHECK(job.artifact("b") == one);
+  CHECK(job.key(job.with_controls("b")) != key);  // another configuration
+  CHECK(Controlled().key(job.with_controls("a")) == key);
+  job.write("controls/a", "2");
+  CHECK(job.artifact("a") != one);
+  CHECK(job.key(job.with_controls("a")) != key);
+
+  const std::string missing = job.refusal("c");
+  CHECK(has(missing, "gemm.toml:7:5: kernel.controls: " + (job.folder.path() / "controls/c").string() +
+                         " does not exist (paths are relative to the spec's directory)"));
+  job.info.backend = "hip";
+  CHECK(has(job.refusal(""),
+            "gemm.toml:7:5: kernel.controls is a file for ptxas, which the backend hip does not have: "
+            "move it to [on.cuda.kernel]"));
+  job.spec.kernel.controls->text.clear();
+  CHECK(job.last_option("a") == "-mwavefrontsize64");
+}
+
 TEST_CASE("a missing source or input file is an error that names it") {
   Job job;
   job.spec.args[0].file = "/nowhere/a.npy";

@@ -206,12 +206,14 @@ TEST_CASE("the overlay of the chosen backend, and only that") {
   const Spec cuda = parse(good, {{}, "cuda"});
   CHECK(cuda.backend.empty());
   CHECK(cuda.cases[0].at("M") == Value{std::int64_t{4096}});
-  const std::string more =
-      good +
-      "[on.cuda]\nkernel.options = [\"-lineinfo\"]\nvalidate = { rtol = 0.5 }\nmeasure = { rep = 9 }\n"
-      "space.constraints = []\n[[on.cuda.cases]]\nM = 1\n[[on.cuda.cases]]\nM = 2\n";
+  const std::string more = good +
+                           "[on.cuda]\nkernel.options = [\"-lineinfo\"]\nkernel.controls = \"c/{BLOCK_M}\"\nvalidate = "
+                           "{ rtol = 0.5 }\nmeasure = { rep = 9 }\n"
+                           "space.constraints = []\n[[on.cuda.cases]]\nM = 1\n[[on.cuda.cases]]\nM = 2\n";
   const Spec other = parse(more, {{}, "cuda"});
   CHECK(other.kernel.options.size() == 1);
+  CHECK(other.kernel.controls.value().text == "c/{BLOCK_M}");
+  CHECK_FALSE(parse(more).kernel.controls);
   CHECK(other.validate.rtol == 0.5);
   CHECK(other.validate.reference.kind == ReferenceSpec::Kind::kernel);
   CHECK(other.measure.rep == 9);

@@ -6,6 +6,7 @@
 
 #include "core/build/compile_hint.hpp"
 #include "core/build/keyed_files.hpp"
+#include "core/build/keys.hpp"
 #include "fakes/environment_variable.hpp"
 #include "system/files.hpp"
 #include "unit/backends/gpu/compile_cases.hpp"
@@ -24,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 template <class Check>
-void for_each_external(Check check) {
-  for (const char* compiler : {"nvcc", "clang"}) {
+void for_each_external(Check check, const std::vector<const char*>& compilers = {"nvcc", "clang"}) {
+  for (const char* compiler : compilers) {
     CAPTURE(compiler);
     if (const auto toolchain = toolchain_or_null("cuda", compiler))
       check(*toolchain);
@@ -114,6 +115,31 @@ TEST_CASE("nvcc and clang: the options that NVRTC has, too") {
                        "-dlcm=cg",   "--expt-relaxed-constexpr", "--extended-lambda"};
     CHECK(toolchain.compile(request).image != plain);
   });
+}
+
+TEST_CASE("Options and files of controls reach ptxas from each compiler") {
+  const TemporaryDirectory folder;
+  const std::string controls = (folder.path() / "of one, kernel.acf").string();
+  std::ofstream(controls) << "no controls";
+  const auto check = [&](Toolchain& toolchain) {
+    CompileRequest request = request_for("sm_90", "busy<64>");
+    const auto registers = [&](const std::string& level, const std::string& limit) {
+      request.options = {"--ptxas-options=-O" + level, "--maxrregcount=" + limit};
+      return toolchain.compile(request).usage.registers.value_or(0);
+    };
+    const int plain = registers("3", "255");
+    CHECK(plain > 64);
+    CHECK(registers("3", "40") == 40);
+    CHECK(registers("0", "255") != plain);
+    // ptxas: "Input file '...' not in expected format", "Invalid compiler controls file"; 11.8: "Unknown option".
+    request.options = {build::controls_option + controls};
+    const Refusal refusal = refusal_of(toolchain, request);
+    CHECK(refusal.outcome == Outcome::compile_failed);
+    CHECK(has(refusal.log, "ptxas fatal"));
+    CHECK_FALSE(has(refusal.log, "could not be opened"));
+    CHECK(has(refusal.message, "file of controls"));
+  };
+  for_each_external(check, {"nvrtc", "nvcc", "clang"});
 }
 
 TEST_CASE("nvcc and clang: the user's headers are listed, those of the toolkit and the system are not") {
