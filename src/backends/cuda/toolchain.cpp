@@ -89,8 +89,10 @@ class PrecompiledHeaders {
       std::unique_lock turn(mutex_, std::try_to_lock);
       if (!turn) return std::nullopt;
       const std::string before = gpu::define_lines(split.before);
+      std::vector<std::string> parsed = options;  // ptxas parses no headers
+      std::erase_if(parsed, [](const std::string& option) { return option.starts_with("--ptxas-options="); });
       std::string key = base::sha256(build::canonical_list(
-          {request.source_name, split.digest, split.states, before, build::canonical_list(options)}));
+          {request.source_name, split.digest, split.states, before, build::canonical_list(parsed)}));
       Opening& opening = openings_[key];
       ++compiles_;
       // Making a file costs as much as one use saves, so a source that is compiled once gets none.
