@@ -1,7 +1,9 @@
 // Frozen kernels answer only from their bundle; digests prove what processes share.
+#include <fstream>
 #include <map>
 
 #include "core/store/bundle.hpp"
+#include "dispatch/spec_files.hpp"
 #include "unit/dispatch/shop.hpp"
 #include "xtune/lookup.hpp"
 
@@ -25,6 +27,16 @@ struct FrozenShop : Shop {
 };
 
 }  // namespace
+
+TEST_CASE("A spec with files of controls is not packed: a copy of it does not find them") {
+  const system::TemporaryDirectory folder;
+  std::ofstream(folder.path() / "k.toml")
+      << "kernel = { name = \"k\", code = '''int k;''', controls = \"c/{C}\" }\n"
+         "space.params.C = [\"\", \"a\"]\nlaunch = { grid = 1, block = 32 }\n"
+         "args = [{ name = \"y\", dtype = \"f32\", shape = [32], role = \"out\" }]\n";
+  CHECK_THROWS_WITH_AS(dispatch::pack_spec(folder.path() / "k.toml"),
+                       doctest::Contains("a copy of the spec does not find the files of kernel.controls"), Error);
+}
 
 TEST_CASE("a frozen kernel chooses from the bundle and does not touch the store") {
   FrozenShop shop;
