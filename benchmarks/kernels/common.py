@@ -1,12 +1,16 @@
-"""What all comparisons of kernels with a library need: tuning, timing, and a line of the table."""
+"""What all comparisons with a library need: tuning, timing, fresh processes, and a line of the table."""
 import dataclasses
 import json
 import math
+import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
 
+CACHES = ("XTUNE_CACHE_DIR", "TRITON_CACHE_DIR", "TILELANG_CACHE_DIR", "HELION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
+CACHES += ("CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "f8e4m3": 1, "u8": 1}
 # TFLOP/s by the H200's data sheet, dense; the H100's are the same.
@@ -193,3 +197,35 @@ def row(result, copy_speed):
     ratio = f"{result.ratio():.2f}" if result.ratio() else "-"
     values = " ".join(f"{name}={value}" for name, value in result.config.items())
     return f"{result.kernel:<27}{problem:<52}{ours}{memory}{compute}  {others} ({ratio}): {values}"
+
+
+def child(script, words, place, limit=None):
+    """The standard output of a script that runs with these words in a fresh process, and why it failed. place: a directory
+    for its caches, which is empty. limit: seconds until it is ended, with all processes that it started."""
+    environment = {**os.environ, **{name: f"{place}/{name.lower()}" for name in CACHES}}
+    environment.pop("TRITON_CACHE_AUTOTUNING", None)
+    with open(f"{place}/out", "w+") as out, open(f"{place}/err", "w+") as err:
+        command = [sys.executable, os.path.abspath(script), *words]
+        process = subprocess.Popen(command, stdout=out, stderr=err, env=environment, start_new_session=True)
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = f"no answer in {limit:g} s"
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+        printed, errors = ((file.seek(0), file.read())[1] for file in (out, err))
+    if code == 0:
+        return printed, None
+    lines = [line for line in errors.splitlines() if line.strip()] or ["no message"]
+    why = code if isinstance(code, str) else f"exit code {code}: {lines[-1].strip()}"
+    print(f"--- {' '.join(words)}: {why}", *lines[-25:], "---", sep="\n", file=sys.stderr, flush=True)
+    return printed, why
+
+
+def marked(printed, mark):
+    """The JSON of the last line that begins with the mark; None without one."""
+    found = [line[len(mark) :] for line in printed.splitlines() if line.startswith(mark)]
+    return json.loads(found[-1]) if found else None

@@ -45,7 +45,7 @@ WEIGHTS += [(28672, 8192), (3584, 4608), (3584, 37888), (18944, 3584), (5120, 71
 
 
 def drawn(seed):
-    """40 products in bf16 that nobody chose: 14 of nearly square matrices, 13 of few rows and a model's weights, 13 of a
+    """40 random products in bf16: 14 of nearly square matrices, 13 of few rows and a model's weights, 13 of a
     short or a long sum. The rows of every second one's matrices are a multiple of 16 bytes; N and K of the others are
     odd. The order is random, so that a part of them is representative, too."""
     random_ = random.Random(seed)

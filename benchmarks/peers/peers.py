@@ -19,9 +19,7 @@ import argparse
 import json
 import os
 import pathlib
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,8 +27,8 @@ import time
 import contenders
 from contenders import CONTENDERS, PROBLEMS
 
-CACHES = ("XTUNE_CACHE_DIR", "TRITON_CACHE_DIR", "TILELANG_CACHE_DIR", "HELION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
-CACHES += ("CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
+import common
+
 ROUNDS, LAUNCHES, CALLS = 9, 5, 100
 
 
@@ -39,35 +37,8 @@ def last_lines(text, count):
 
 
 def child(options, place, limit, *words):
-    """The standard output of this script with these words, and why it failed; its caches are in `place`, a new directory."""
     place.mkdir()
-    command = [sys.executable, os.path.abspath(__file__), "--sources", str(options.sources), *words]
-    environment = {**os.environ, **{name: str(place / name.lower()) for name in CACHES}}
-    environment.pop("TRITON_CACHE_AUTOTUNING", None)
-    with open(place / "out", "w+") as out, open(place / "err", "w+") as err:
-        process = subprocess.Popen(command, stdout=out, stderr=err, env=environment, start_new_session=True)
-        try:
-            code = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            code = f"no answer in {limit:g} s"
-        try:
-            os.killpg(process.pid, signal.SIGKILL)  # a tuner's workers, too
-        except ProcessLookupError:
-            pass
-        process.wait()
-        printed, errors = ((file.seek(0), file.read())[1] for file in (out, err))
-    if code != 0:
-        lines = [line for line in errors.splitlines() if line.strip()] or ["no message"]
-        why = code if isinstance(code, str) else f"exit code {code}: {lines[-1].strip()}"
-        print(f"--- {' '.join(words)}: {why}\n{last_lines(errors, 25)}\n---", file=sys.stderr, flush=True)
-        return printed, why
-    return printed, None
-
-
-def marked(printed, mark):
-    """The JSON of the last line that begins with the mark; None without one."""
-    found = [line[len(mark) :] for line in printed.splitlines() if line.startswith(mark)]
-    return json.loads(found[-1]) if found else None
+    return common.child(__file__, ["--sources", str(options.sources), *words], place, limit)
 
 
 def prepared(problem):
@@ -92,8 +63,6 @@ def measure(options):
     answers = {int(number): answer for number, answer in json.loads(options.measure.read_text()).items()}
     problem = CONTENDERS[min(answers)].problem
     torch, inputs = prepared(problem)
-    import common
-
     expected, tolerance = PROBLEMS[problem][1](torch, inputs), PROBLEMS[problem][2]
     found, calls = {}, {}
     for number, answer in answers.items():
@@ -130,9 +99,9 @@ def measured(options, place, answers):
         file.write_text(json.dumps(answers))
         printed, why = child(options, place / f"measure-{len(found)}", options.limit, "--measure", str(file))
         if why is None:
-            found.update(marked(printed, "TIMES ") or {})
+            found.update(common.marked(printed, "TIMES ") or {})
             break
-        guilty = str(marked(printed, "TRYING "))
+        guilty = str(common.marked(printed, "TRYING "))
         found[guilty if guilty in answers else next(iter(answers))] = {"error": f"measuring: {why}"}
         answers = {number: answer for number, answer in answers.items() if number not in found}
     return found
@@ -148,7 +117,7 @@ def compared(options, problem, numbers):
                 rows[str(number)] = {"version": contenders.version(contender.package)}
                 continue
             printed, why = child(options, place / str(number), contender.limit, "--tune", str(number))
-            answer = None if why else marked(printed, "ANSWER ")
+            answer = None if why else common.marked(printed, "ANSWER ")
             rows[str(number)] = answer or {"error": why or "it ended without an answer"}
             print(f"{problem}: {contender.name}: {json.dumps(rows[str(number)])}", flush=True)
         found = measured(options, place, {number: row for number, row in rows.items() if "error" not in row})

@@ -15,12 +15,15 @@ compiling, and measuring. --few: 6 configurations instead of 24.
 import argparse
 import json
 import os
+import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 import traceback
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "kernels"))
+import common
 
 
 def configurations(few):
@@ -121,19 +124,11 @@ def compare(size, configs):
 
 def child(*words):
     with tempfile.TemporaryDirectory() as place:
-        environment = {**os.environ, "TRITON_CACHE_DIR": place + "/triton", "XTUNE_CACHE_DIR": place + "/xtune"}
-        environment.pop("TRITON_CACHE_AUTOTUNING", None)
-        done = subprocess.run(
-            [sys.executable, os.path.abspath(__file__), *words],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            check=False,
-        )
-    answers = [line for line in done.stdout.splitlines() if line.startswith("ANSWER ")]
-    if done.returncode != 0 or not answers:
-        raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}:\n{done.stdout[-2000:]}")
-    return json.loads(answers[-1][len("ANSWER ") :])
+        printed, why = common.child(__file__, words, place)
+    answer = common.marked(printed, "ANSWER ")
+    if why or answer is None:
+        raise RuntimeError(f"{' '.join(words)}: {why or 'no answer'}:\n{printed[-2000:]}")
+    return answer
 
 
 def in_words(config):
@@ -153,12 +148,12 @@ def main():
         return
     if options.compare:
         return compare(options.size, json.loads(options.compare))
-    common = ["--size", *map(str, options.size), *(["--few"] if options.few else [])]
+    words = ["--size", *map(str, options.size), *(["--few"] if options.few else [])]
     answers = {"triton": [], "xtune": []}
     for _ in range(options.repeats):
         for which, own in answers.items():
             try:
-                own.append(child("--tune", which, *common))
+                own.append(child("--tune", which, *words))
                 print(which, json.dumps(own[-1]), flush=True)
             except RuntimeError:
                 traceback.print_exc()
@@ -166,7 +161,7 @@ def main():
         sys.exit("one of the two never succeeded")
     winners = {which: own[0]["config"] for which, own in answers.items()}
     try:
-        times = dict(zip(winners, child("--compare", json.dumps(list(winners.values())), *common)))
+        times = dict(zip(winners, child("--compare", json.dumps(list(winners.values())), *words)))
     except RuntimeError:
         traceback.print_exc()
         times = {}

@@ -37,8 +37,6 @@ std::string file_obstacle(const std::filesystem::path& path) {
   }
 }
 
-namespace {}  // namespace
-
 void Reader::wrong_type(const TomlNode& node, const std::string& what, const std::string& expected) const {
   fail(node.at, what + ": expected " + expected + ", got " + kind_name(node.kind));
 }
