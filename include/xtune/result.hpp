@@ -163,6 +163,14 @@ struct Across {
   Measurement measurement;  ///< its measurement in this case
 };
 
+/// The answer of a run with effort "none", which measures nothing.
+struct Prediction {
+  Bindings config;                ///< parameter name -> value
+  std::optional<double> time_ms;  ///< of a launch, milliseconds: by the source if that is the store's measurement of
+                                  ///< this problem, else as the model of the hardware estimates it; unset: not known
+  std::string source;             ///< what the configuration is from, for people
+};
+
 /// The result for one problem: plain data, and functions that use it.
 struct Result {
   std::string kernel_name;                  ///< the kernel's name in the store
@@ -171,6 +179,7 @@ struct Result {
   std::string toolchain;                    ///< the compiler
   std::optional<Measurement> winner;        ///< unset: no configuration compiled, ran and gave the right result
   std::vector<Measurement> ties;            ///< configurations whose difference from the winner is within the noise
+  std::optional<Prediction> prediction;     ///< unset: the effort was not "none"; Result::load does not restore it
   std::optional<Across> across;             ///< unset: not requested, only one case, or none passed in all cases
   std::vector<Measurement> measurements;    ///< every configuration of this run, in the order in which they ended
   std::map<Outcome, std::uint64_t> counts;  ///< number of measurements by outcome

@@ -51,6 +51,7 @@ struct TuneSettings {
   std::optional<double> seconds = {};        ///< maximum wall-clock seconds, instead of the spec's
   std::optional<std::uint64_t> seed = {};    ///< for search and inputs, instead of the spec's
   std::string strategy = {};                 ///< instead of the spec's
+  std::string effort = {};                   ///< none, quick or full (docs/search.md), instead of the spec's
   bool fresh = false;                        ///< measure configurations again that the store has results for
   bool retry_failed = false;                 ///< try configurations again that crashed or timed out in an earlier run
   bool transfer = true;                      ///< use results of other devices and problems to guide the search

@@ -26,6 +26,10 @@ Object object_of(const MeasuredDevice& device) {
   return result_class("MeasuredDevice")(device.backend, device.name, device.arch, device.index);
 }
 
+Object object_of(const Prediction& prediction) {
+  return result_class("Prediction")(prediction.config, prediction.time_ms, prediction.source);
+}
+
 Object object_of(const Across& across) {
   return result_class("Across")(across.rule, across.score, across.ratio, across.measurement);
 }
@@ -69,9 +73,9 @@ Object object_of(const KernelArgument& argument) {
 
 Object object_of(const Result& result) {
   return result_class("Result")(result.kernel_name, result.problem, result.device, result.toolchain, result.winner,
-                                result.ties, result.across, result.measurements, result.counts, result.from_store,
-                                result.space_size, result.total_s, result.compile_cpu_s, result.device_busy_s,
-                                result.interrupted, result.out_of_time, result.warnings,
+                                result.ties, result.prediction, result.across, result.measurements, result.counts,
+                                result.from_store, result.space_size, result.total_s, result.compile_cpu_s,
+                                result.device_busy_s, result.interrupted, result.out_of_time, result.warnings,
                                 new_instance(std::make_unique<Result>(result)));
 }
 

@@ -71,11 +71,11 @@ TuneSettings tune_settings(Settings& given) {
   std::optional<std::pair<Object, std::size_t>> remote;
   given.take("backend", settings.backend, "compiler", settings.compiler, "devices", settings.devices, "problem",
              settings.problem, "store", settings.store, "keep", settings.keep, "jobs", settings.jobs, "evals",
-             settings.evals, "seconds", settings.seconds, "seed", settings.seed, "strategy", settings.strategy, "fresh",
-             settings.fresh, "retry_failed", settings.retry_failed, "transfer", settings.transfer, "configs",
-             settings.configs, "compare", settings.compare, "max_copy_bytes", settings.max_copy_bytes, "in_process",
-             in_process, "configs_of", configs_of, "on_progress", on_progress, "on_measurement", on_measurement,
-             "on_log", on_log, "remote", remote);
+             settings.evals, "seconds", settings.seconds, "seed", settings.seed, "strategy", settings.strategy,
+             "effort", settings.effort, "fresh", settings.fresh, "retry_failed", settings.retry_failed, "transfer",
+             settings.transfer, "configs", settings.configs, "compare", settings.compare, "max_copy_bytes",
+             settings.max_copy_bytes, "in_process", in_process, "configs_of", configs_of, "on_progress", on_progress,
+             "on_measurement", on_measurement, "on_log", on_log, "remote", remote);
   settings.isolation = in_process ? Isolation::in_process : Isolation::process;
   settings.configs_of = Callback<std::vector<Bindings>(const Bindings&)>::of(configs_of);
   settings.on_progress = Callback<void(const TuneProgress&)>::of(on_progress);

@@ -213,6 +213,7 @@ def tune(
     seconds: Optional[float] = None,
     seed: Optional[int] = None,
     strategy: str = "",
+    effort: str = "",
     fresh: bool = False,
     retry_failed: bool = False,
     transfer: bool = True,
@@ -238,7 +239,9 @@ def tune(
     indices; None: the first and all like it. store: directory of all measurements; None:
     XTUNE_CACHE_DIR, else ~/.cache/xtune. keep=False: neither read nor write a store. jobs:
     compilers at a time, or as a float a fraction of the cores; 0: automatic.
-    evals, seconds: budget. seed, strategy: of the search. fresh: measure again what the store has.
+    evals, seconds: budget. seed, strategy: of the search. effort: "none" predicts a configuration
+    (Result.prediction) and measures nothing, "quick" tries at most 10, "full" as the budget allows.
+    fresh: measure again what the store has.
     retry_failed: try again what crashed or timed out. transfer: use results of other devices and
     problems. isolation: "process" (workers) or "in_process". configs: measure exactly these, or
     what a function of the problem returns. max_copy_bytes: limit for GPU arrays that are copied for
@@ -281,6 +284,7 @@ def tune_cases(
     seconds: Optional[float] = None,
     seed: Optional[int] = None,
     strategy: str = "",
+    effort: str = "",
     fresh: bool = False,
     retry_failed: bool = False,
     transfer: bool = True,

@@ -80,6 +80,15 @@ class MeasuredDevice:
 
 
 @dataclasses.dataclass(frozen=True)
+class Prediction:
+    """The answer of a run with effort "none", which measures nothing."""
+
+    config: Config
+    time_ms: Optional[float]  #: milliseconds, measured earlier or as the model estimates it; None: not known
+    source: str  #: what the configuration is from, for people
+
+
+@dataclasses.dataclass(frozen=True)
 class Across:
     """The one configuration for all cases of tune_cases, as measured in one case."""
 
@@ -198,6 +207,7 @@ class Result:
     toolchain: str  #: the compiler
     winner: Optional[Measurement]  #: None: no configuration compiled, ran and gave the right result
     ties: List[Measurement]  #: configurations whose difference from the winner is within the noise
+    prediction: Optional[Prediction]  #: None: the effort was not "none"
     across: Optional[Across]  #: the one configuration for all cases, if tune_cases was asked for it
     measurements: List[Measurement]  #: every configuration of this run, in the order in which they ended
     counts: Dict[str, int]  #: number of measurements by outcome

@@ -53,6 +53,7 @@ class SearchKeys(TypedDict, total=False):
     """Keys of [search] in a spec."""
 
     strategy: str
+    effort: str
     evals: int
     seconds: float
     seed: int

@@ -344,6 +344,9 @@ std::string infinite_metrics(const std::vector<Measurement>& measurements) {
 
 const Measurement& Result::best() const {
   if (winner) return *winner;
+  if (prediction)
+    throw Error(ErrorKind::nothing_valid,
+                "effort is none: nothing of '" + kernel_name + "' was measured, and there is only a prediction");
   std::string message = "no configuration of '" + kernel_name + "' passed";
   if (interrupted) message += "; the run was interrupted";
   if (out_of_time) message += "; its time was up";

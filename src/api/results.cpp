@@ -152,6 +152,7 @@ Result result_of(const spec::Spec& spec, const run::TuneResult& tuned, const run
     if (result.winner && result.winner->key == record.key)
       result.winner->compile_s = std::max(result.winner->compile_s, record.compile_s);
   }
+  result.prediction = tuned.prediction;
   result.counts = tuned.counts;
   result.from_store = tuned.from_store;
   result.space_size = tuned.space_size;

@@ -84,6 +84,9 @@ void check(const TuneSettings& settings) {
     refuse(fmt::format("seconds is {}; give a number above 0, and at most 1e9", *settings.seconds));
   check_jobs(settings.jobs);
   if (!settings.strategy.empty()) require_strategy("settings: strategy", settings.strategy);
+  if (const auto words = spec::effort_words();
+      !settings.effort.empty() && std::ranges::find(words, settings.effort) == words.end())
+    refuse("effort is '" + base::printable(settings.effort, 80) + "'; give none, quick or full");
   if (settings.isolation == Isolation::in_process && settings.devices.size() > 1)
     refuse("isolation = in_process measures on one device");
   if (settings.compare && settings.configs.empty() && !settings.configs_of) refuse("compare is without configs");
@@ -160,7 +163,7 @@ TuneCall::TuneCall(const Tunable& tunable, const TuneSettings& settings)
     throw Error(ErrorKind::unsupported, base_.kernel.name +
                                             " is a whole program ([process]): `xtune run` tunes it, and "
                                             "`xtune best` prints its values");
-  run::apply({settings.strategy, settings.evals, settings.seed, settings.seconds}, base_.search);
+  run::apply({settings.strategy, settings.effort, settings.evals, settings.seed, settings.seconds}, base_.search);
   if (settings_.on_log && !target_.no_gpu.empty()) settings_.on_log("note: " + target_.no_gpu + ": tuning on the CPU");
 }
 
@@ -169,12 +172,16 @@ TuneCall::~TuneCall() = default;
 run::TuneResult TuneCall::tune_one(Case& one) {
   return unless_stopped(one, [&] {
     prepare(one);
-    return run(one, listed_configs(one));
+    std::vector<Bindings> listed = listed_configs(one);
+    if (predicts() && listed.empty())
+      return run::predict(one.spec, one.problem, target_, job_.next_run(one.spec, target_, one.scratch.path()),
+                          settings_.poll);
+    return run(one, std::move(listed));
   });
 }
 
 std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
-  const bool across = base_.objective.across != spec::ObjectiveSpec::Across::each && problems.size() > 1;
+  const bool across = base_.objective.across != spec::ObjectiveSpec::Across::each && problems.size() > 1 && !predicts();
   std::vector<std::unique_ptr<Case>> cases;
   std::vector<run::TuneResult> tuned;
   std::vector<Result> results;
@@ -190,6 +197,7 @@ std::vector<Result> TuneCall::tune(const std::vector<Bindings>& problems) {
 }
 
 dispatch::Tuned TuneCall::tune_for_calls(const Bindings& problem) {
+  if (predicts()) refuse("effort is none, which measures nothing: use quick or full, or Policy::lookup");
   Case one(*this, problem);
   const run::TuneResult tuned = tune_one(one);
   dispatch::Tuned outcome;

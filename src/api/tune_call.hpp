@@ -42,6 +42,7 @@ class TuneCall {
   std::string reason_not_kept(const Case& one, const store::Record& winner) const;
   Result result_of(Case& one, const run::TuneResult& tuned);
   std::vector<Result> tune_across(std::vector<std::unique_ptr<Case>>& cases, std::vector<run::TuneResult>& tuned);
+  bool predicts() const { return base_.search.effort == "none"; }
   bool stopped() const { return settings_.stop.stop_requested(); }
 
   const Tunable& tunable_;

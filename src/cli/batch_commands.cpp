@@ -160,12 +160,12 @@ Estimate check(const SubmitOptions& options, const cluster::Submission& submissi
     estimate.may_use_gpus =
         estimate.may_use_gpus || (!spec.replays() && !(spec.process && spec.process->device == "host"));
     constexpr double expected_s = 1, usual_evals = 400;  // of one configuration; of a strategy that learns
-    const bool all = spec.search.strategy == "exhaustive" && !spec.search.evals;
+    const bool all = spec.search.strategy == "exhaustive" && !spec.search.evals && spec.search.effort == "full";
     std::optional<double> case_s;
     if (spec.search.seconds)
       case_s = gpus * *spec.search.seconds;
     else if (!all)
-      case_s = expected_s * static_cast<double>(spec.search.evals.value_or(static_cast<std::uint64_t>(usual_evals)));
+      case_s = expected_s * static_cast<double>(spec.search.max_evals(static_cast<std::uint64_t>(usual_evals)));
     if (estimate.gpu_seconds && case_s)
       *estimate.gpu_seconds += *case_s * static_cast<double>(spec.cases.size());
     else

@@ -73,6 +73,7 @@ run::TuneResult RunCommand::tune_case(const Bindings& problem, const run::TuneSe
                                       ProgressPrinter& printer, std::vector<Bindings> only) {
   const system::TemporaryDirectory scratch;
   run::TuneOptions options = job_->next_run(spec_, target_, scratch.path());
+  if (predicts()) return run::predict(spec_, problem, target_, options);
   options.only = std::move(only);
   std::optional<cluster::SharedStudy> peers;
   if (rank_) {
@@ -123,7 +124,8 @@ void RunCommand::report_later(std::size_t number, const run::TuneResult& result)
 void RunCommand::show(std::size_t number, const run::TuneResult& result, Json json) {
   report_later(number, result);
   if (spec_.objective.across != spec::ObjectiveSpec::Across::each) tuned_by_case_.emplace(number, result);
-  if (!store::best_of(result.all(), store::Objective(spec_).criterion(result.problem, result.device)))
+  if (!result.prediction &&
+      !store::best_of(result.all(), store::Objective(spec_).criterion(result.problem, result.device)))
     code_ = nothing_valid;
   const std::vector<report::FailureGroup> failures = report::failure_groups(result);
   // A user who requests the sanitizers wants to know whether they found something.
@@ -151,7 +153,8 @@ void RunCommand::say(const std::string& text) {
 }
 
 bool RunCommand::chooses_across() const {
-  return spec_.objective.across != spec::ObjectiveSpec::Across::each && tuned_by_case_.size() > 1 && !session_.ends();
+  return spec_.objective.across != spec::ObjectiveSpec::Across::each && tuned_by_case_.size() > 1 && !predicts() &&
+         !session_.ends();
 }
 
 void RunCommand::show_across() {
@@ -255,6 +258,8 @@ RunCommand::~RunCommand() = default;
 
 void RunCommand::apply(bool replaying) {
   run::apply(options_.search, spec_.search);
+  if (predicts() && !(options_.report.empty() && options_.live.empty() && options_.lock_clocks.empty()))
+    throw bad_argument("effort none measures nothing: there is no use for --report, --live and --lock-clocks");
   if (spec_.space_only() && !replaying)
     throw Error(ErrorKind::invalid_spec,
                 options_.path +
@@ -269,7 +274,8 @@ int RunCommand::go() {
     return replay();
   }
   kept_ = system::kept_in_store();
-  target_ = target_for(options_.path, options_.common, worker::TargetNeed::device);
+  using enum worker::TargetNeed;
+  target_ = target_for(options_.path, options_.common, options_.search.effort == "none" ? device_or_named : device);
   if (options_.tuning.sanitize) require_sanitizable(target_.device);
   spec_ = read_spec(options_.path, options_.common, target_.backend.name);
   if (!options_.dry_run) join(target_.device.arch);
@@ -324,6 +330,8 @@ void add_search_options(CLI::App& command, RunOptions& options) {
   const OptionGroup search(command, option_group::search);
   search.number("--evals", options.search.evals, 1, "Stop after this many configurations");
   search.value("--seconds", options.search.seconds, "S", "Stop after this much time")->check(positive_seconds());
+  search.words("--effort", options.search.effort, spec::effort_words(),
+               "Predict a configuration and measure nothing, stop after 10 configurations, or use the whole budget");
   add_strategy_option(command, options.search.strategy);
   search.number("--top", options.top, 1,
                 "Measure and list the N best in full; without it, the race drops configurations clearly slower than "

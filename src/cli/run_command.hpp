@@ -128,6 +128,7 @@ class RunCommand {
   void report_later(std::size_t number, const run::TuneResult& result);
   void say(const std::string& text);
   bool tells_progress() const { return speaks_ && !options_.quiet; }
+  bool predicts() const { return spec_.search.effort == "none"; }
   bool chooses_across() const;
   void show_across();
   /// Whether records are kept.

@@ -135,7 +135,7 @@ int RunCommand::print_commands() {
   for (const Bindings& problem : spec_.cases) {
     const space::Space space = space_of(spec_, problem, target_);
     const resolve::CandidateResolver resolver = resolver_of(spec_, space, problem, target_, {});
-    const std::uint64_t count = std::min(space.size(), spec_.search.evals.value_or(default_printed));
+    const std::uint64_t count = std::min(space.size(), spec_.search.max_evals(default_printed));
     if (options_.common.text() && !problem.empty()) print_exactly("# problem: {}\n", space::shown_text(problem));
     if (count < space.size())
       tell("{} of {} configurations, in the order of the space (--evals says how many)\n", count, space.size());

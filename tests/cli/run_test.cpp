@@ -172,6 +172,34 @@ TEST_CASE("Race and finals decide on the answer; a second run gives the same fro
         result["best"]["config"]);
 }
 
+TEST_CASE("--effort: none predicts and stores nothing, quick tries ten at most; --evals counts if it is smaller") {
+  const Cli cli;
+  const std::string spec = cli.copy_spec("[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]");
+  const auto predicted = [&](const std::vector<std::string>& words) {
+    const json answer = parsed(cli.run(spec, words));
+    CHECK(answer["best"].is_null());
+    CHECK(answer["trace"].empty());
+    return answer["prediction"];
+  };
+  CHECK(has(predicted({"--effort", "none"})["source"], "the first of the space"));
+  CHECK(cli.stored_texts().empty());
+  CHECK(has(cli.xtune({"run", spec, "--backend", "host", "--effort", "none"}).stdout_text, "predicted, not measured"));
+  CHECK(cli.run(spec, {"--effort", "none", "--report", "r.html"}).exit_code == 2);
+  const auto tried = [&](const std::vector<std::string>& words) {
+    const json answer = parsed(cli.run(spec, words));
+    std::uint64_t count = 0;
+    for (const auto& [outcome, each] : answer["counts"].items()) count += each.get<std::uint64_t>();
+    return count;
+  };
+  CHECK(tried({"--effort", "quick"}) == 10);
+  CHECK(tried({"--effort", "quick", "--evals", "2"}) == 2);
+  const json known = predicted({"--effort", "none"});
+  CHECK(known["config"] ==
+        parsed(cli.xtune({"best", spec, "--backend", "host", "--format", "json"}))["best"]["config"]);
+  CHECK(known["time_ms"] > 0);
+  CHECK(has(known["source"], "measurement of this problem"));
+}
+
 TEST_CASE("Several cases give a list; text output names the winner") {
   const Cli cli;
   const std::string spec = cli.copy_spec("[1]", "[[cases]]\nN = 1024\n[[cases]]\nN = 2048\n");

@@ -226,6 +226,14 @@ class Results(unittest.TestCase):
         self.assertEqual(frame.sort_values("time_ms").iloc[0]["BLOCK"], self.result.best.config["BLOCK"])
         self.assertIn("GB_per_s", frame.columns)
 
+    def test_without_effort_there_is_a_prediction_which_can_be_called(self):
+        with tempfile.TemporaryDirectory() as store:
+            result = xtune.tune(saxpy(), effort="none", store=store, **HOST)
+            self.assertEqual(result.measurements, [])
+            self.assertIsNone(result.prediction.time_ms)
+            self.assertRaisesRegex(xtune.NothingValidError, "effort is none", lambda: result.best)
+            self.assertTrue(result.kernel(result.prediction.config))
+
     def test_a_second_run_answers_from_the_store(self):
         self.assertEqual(xtune.tune(saxpy(), fresh=True, **HOST).from_store, 0)
         again = xtune.tune(saxpy(), **HOST)
@@ -553,6 +561,7 @@ class Definitions(unittest.TestCase):
             (xtune.StorageError, "missing.toml", lambda: xtune.tune("missing.toml")),
             (xtune.InvalidArgumentError, "isolation", lambda: xtune.tune(saxpy(), isolation="thread")),
             (xtune.InvalidArgumentError, "strategy", lambda: xtune.tune(saxpy(), strategy="magic", **HOST)),
+            (xtune.InvalidArgumentError, "effort is .much.", lambda: xtune.tune(saxpy(), effort="much", **HOST)),
             (xtune.InvalidSpecError, "BLOK", lambda: saxpy(grid="BLOK").check_spec()),
             (xtune.InvalidArgumentError, "policy", lambda: xtune.load(saxpy(), policy="guess")),
             (TypeError, r"load\(\) takes a Tunable .* not a source", lambda: xtune.load("saxpy.cu")),

@@ -16,6 +16,7 @@ namespace xtune::run {
 
 void apply(const SearchSettings& settings, spec::SearchSpec& search) {
   if (!settings.strategy.empty()) search.strategy = settings.strategy;
+  if (!settings.effort.empty()) search.effort = settings.effort;
   if (settings.evals) search.evals = settings.evals;
   if (settings.seed) search.seed = *settings.seed;
   if (settings.seconds) search.seconds = settings.seconds;

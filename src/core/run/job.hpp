@@ -20,7 +20,7 @@ namespace xtune::run {
 
 /// Settings of a caller that replace the spec's [search]; unset ones do not.
 struct SearchSettings {
-  std::string strategy;
+  std::string strategy, effort;
   std::optional<std::uint64_t> evals, seed;
   std::optional<double> seconds;
 };

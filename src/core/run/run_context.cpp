@@ -57,7 +57,7 @@ RunContext::RunContext(const spec::Spec& spec_, const Bindings& problem_, const 
       suggested(options.only.empty() ? candidates_of(spec, space, problem, target) : Knowledge()),
       objective(spec),
       criterion(objective.criterion(problem, target.device)),
-      evals(spec.search.evals.value_or(spec.search.strategy == "exhaustive" ? space.size() : default_evals)),
+      evals(spec.search.max_evals(spec.search.strategy == "exhaustive" ? space.size() : default_evals)),
       // On a CPU the kernel and the compilers would compete for the same cores, and every time would be wrong.
       alternates(options.alternate || device::is_cpu(target.device)),
       // Each device has one configuration in progress and one waiting.

@@ -16,6 +16,7 @@
 #include "core/store/record.hpp"
 #include "system/clock.hpp"
 #include "system/event_loop.hpp"
+#include "xtune/result.hpp"
 
 namespace xtune {
 class RemoteDevices;
@@ -125,6 +126,7 @@ struct TuneResult {
   bool interrupted = false;   ///< by `stop` or `drain`
   bool out_of_time = false;   ///< [search] seconds ended it
   std::optional<AdvisorResult> advisor;  ///< unset: none was asked
+  std::optional<Prediction> prediction;  ///< of predict(); then nothing else was found
   double slowdown = 1;        ///< of the device between the search and the finals: store::Standings::slowdown
   std::size_t finalists = 0;  ///< 0: one configuration was clearly the best, or no finals were requested or reached
 };
@@ -148,5 +150,11 @@ struct TuneServices {
 /// Throws Error; records appended before that stay in the store.
 TuneResult tune(const spec::Spec& spec, const Bindings& problem, const run::Target& target, const TuneOptions& options,
                 const TuneServices& services, TuneObserver& observer);
+
+/// The answer of a run with [search] effort "none": a prediction by the store's records of this problem, else of other
+/// devices and problems (TuneOptions::transfer), else by the spec's [candidates], else its default. Nothing is
+/// compiled, measured or stored. poll: as in Space. Throws Error.
+TuneResult predict(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
+                   const TuneOptions& options, const std::function<void()>& poll = {});
 
 }  // namespace xtune::run

@@ -402,6 +402,21 @@ double Guide::score(std::uint64_t index) const {
   return forest_.predict(point.data()).mean;
 }
 
+std::optional<std::uint64_t> predicted_best(const space::Space& space, std::span<const Source> sources) {
+  const Features features(space);
+  base::Random random(1);
+  const Guidance guidance(space, features, sources, random);
+  if (!guidance.empty()) return Opening(space, features, guidance).next({}, {}, [](std::uint64_t) { return false; });
+  const auto time_of = [&](const Observation& each) {
+    return each.outcome == Outcome::ok ? each.time_ms : std::numeric_limits<double>::infinity();
+  };
+  for (const Source& source : sources) {  // a few times only
+    const auto best = std::ranges::min_element(source.observations, {}, time_of);
+    if (best != source.observations.end() && std::isfinite(time_of(*best))) return best->index;
+  }
+  return std::nullopt;
+}
+
 SourceProposals::SourceProposals(const space::Space& space, const Features& features, std::span<const Source> sources,
                                  std::uint64_t seed)
     : random_(base::mix64(~seed)), guidance_(space, features, sources, random_) {

@@ -106,6 +106,10 @@ class Opening {
   std::vector<Place> pool_;
 };
 
+/// The configuration that the sources together rate best, or the first one of them if each has only a few times,
+/// without any result; nullopt: no source has a time.
+std::optional<std::uint64_t> predicted_best(const space::Space& space, std::span<const Source> sources);
+
 /// Lets the sources propose only while the results support one of them, and only as long as that pays. A proposal of
 /// the sources is lost if its result is not better than everything that the strategy found on its own. It is partly
 /// lost if it is better than that, but hardly an improvement. The allowed loss grows with the support, up to three for

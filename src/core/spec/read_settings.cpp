@@ -219,8 +219,16 @@ void read_advisor(const Reader& reader, const TomlNode& command, SearchSpec& sea
   search.advisor = std::move(advisor);
 }
 
+}  // namespace
+
+std::vector<std::string> effort_words() { return {"none", "quick", "full"}; }
+
+namespace {
+
 constexpr auto search_section = section<SearchSpec>(
-    "[search]", key("strategy", &SearchSpec::strategy), key("evals", &SearchSpec::evals, forms::Integer{1}),
+    "[search]", key("strategy", &SearchSpec::strategy),
+    key("effort", &SearchSpec::effort, forms::Choice{&effort_words}),
+    key("evals", &SearchSpec::evals, forms::Integer{1}),
     key("seconds", &SearchSpec::seconds, forms::Number{0.001, 1e9}), key("seed", &SearchSpec::seed, forms::Integer{0}),
     read_by("advisor", &read_advisor),
     key(

@@ -280,13 +280,24 @@ struct AdvisorSpec {
   Location at;
 };
 
+/// none: a prediction, and nothing is measured; quick: at most quick_evals configurations; full: all of the budget.
+std::vector<std::string> effort_words();
+inline constexpr std::uint64_t quick_evals = 10;
+
 struct SearchSpec {
   std::string strategy = "auto";
+  std::string effort = "full";         ///< one of effort_words
   std::optional<std::uint64_t> evals;  ///< maximum of configurations; unset: all for exhaustive, else 400
   std::optional<double> seconds;       ///< maximum wall clock
   std::uint64_t seed = 1;
   std::optional<AdvisorSpec> advisor;
   Location at;
+
+  /// Maximum number of configurations by evals (if_unset without them) and effort.
+  std::uint64_t max_evals(std::uint64_t if_unset) const {
+    const std::uint64_t most = evals.value_or(if_unset);
+    return effort == "quick" ? std::min(most, quick_evals) : most;
+  }
 };
 
 struct Metric {

@@ -152,6 +152,10 @@ Json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t
                     {"index", result.device.index},
                     {"uuid", result.device.uuid}};
   json["problem"] = bindings_json(result.problem);
+  if (const auto& prediction = result.prediction)
+    json["prediction"] = {{"config", bindings_json(prediction->config)},
+                          {"time_ms", prediction->time_ms ? Json(*prediction->time_ms) : Json()},
+                          {"source", prediction->source}};
   json["best"] = json["finals"] = nullptr;
   const store::Objective objective(spec);
   const store::Criterion criterion = objective.criterion(result.problem, result.device);

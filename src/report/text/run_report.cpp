@@ -496,8 +496,15 @@ std::string with_styles(const std::string& text) {
 
 }  // namespace
 
+static std::string prediction_text(const spec::Spec& spec, const Prediction& prediction) {
+  const auto& ms = prediction.time_ms;
+  return fmt::format("\npredicted, not measured by this run: {}\n  by {}\n  {}\n", config_text(spec, prediction.config),
+                     prediction.source, ms ? "expected time " + base::human_time_ms(*ms) : "its time is not known");
+}
+
 std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows, std::size_t width,
                      bool styles) {
+  if (result.prediction) return prediction_text(spec, *result.prediction);
   const store::Objective objective(spec);
   const store::Criterion criterion = objective.criterion(result.problem, result.device);
   const store::Standings standings(result.all(), criterion);

@@ -65,7 +65,7 @@ const store::Record* record_of(const std::optional<Bindings>& config, const stor
 
 /// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",
 /// "from_store"}; best is null if nothing passed, default if it was not tried, finals if none were held; top lists the
-/// `rows` best, trace everything that was tried.
+/// `rows` best, trace everything that was tried. Of a prediction also "prediction": {"config", "time_ms", "source"}.
 nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
 
 /// The configuration chosen for all cases, and its cost in each, by [objective] across.

@@ -120,3 +120,16 @@ TEST_CASE("only failures and bounds do not stop the opening, and it ends when no
   }
   CHECK(proposed == study.space.size() - 2);
 }
+
+TEST_CASE("Without results, the sources together name one configuration; a few times name the fastest") {
+  const Space space = space_of_tiles();
+  CHECK_FALSE(predicted_best(space, {}));
+  const std::vector<Source> two{source(space, true, 8, 1), source(space, true, 8, 0.5)};
+  const auto best = predicted_best(space, two);
+  REQUIRE(best);
+  CHECK(is_shared(space, *best));
+  CHECK(tile_of(space, *best) == 8);
+  const std::vector<Source> few{{"failures", {{1, Outcome::crashed, 0}}},
+                                {"other", {{4, Outcome::crashed, 0}, {3, Outcome::ok, 2}, {5, Outcome::ok, 1}}}};
+  CHECK(predicted_best(space, few) == std::uint64_t{5});
+}
