@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # The toolchain of wheels: compiler and libraries of XTUNE_PORTABLE, which cmake/portable-libraries made.
+file(STRINGS "${XTUNE_PORTABLE}/target" machine)
+string(REGEX REPLACE "-.*" "" machine "${machine}")
+if(NOT machine STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+  set(CMAKE_SYSTEM_NAME Linux)
+  set(CMAKE_SYSTEM_PROCESSOR "${machine}")
+endif()
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES XTUNE_PORTABLE)
 set(CMAKE_C_COMPILER "${XTUNE_PORTABLE}/bin/cc")
 set(CMAKE_CXX_COMPILER "${XTUNE_PORTABLE}/bin/c++")

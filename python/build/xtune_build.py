@@ -93,7 +93,7 @@ def _tag(portable=None):
     """portable: its compiler's target is the oldest system that the wheel serves."""
     if not portable:
         return f"cp39-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-    machine, glibc = re.fullmatch(r"(\w+)-linux-gnu\.(.*)", (portable / "made").read_text().strip()).groups()
+    machine, glibc = re.fullmatch(r"(\w+)-linux-gnu\.(.*)", (portable / "target").read_text().strip()).groups()
     return f"cp39-abi3-manylinux_{glibc.replace('.', '_')}_{machine}"
 
 

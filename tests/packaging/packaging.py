@@ -490,7 +490,7 @@ class Wheel(unittest.TestCase):
         portable = self.folder / "portable"
         (portable / "licences").mkdir(parents=True, exist_ok=True)
         (portable / "licences/zlib.txt").write_text("zlib's")
-        (portable / "made").write_text("x86_64-linux-gnu.2.17\n")
+        (portable / "target").write_text("x86_64-linux-gnu.2.17\n")
         (self.folder / name).mkdir()
         wheel = self.backend._write_wheel(self.folder / name, {each: (b"", 0o755) for each in files}, portable)
         with zipfile.ZipFile(self.folder / name / wheel) as archive:
