@@ -8,6 +8,7 @@ Needs Python 3.8. What is not installed (PyYAML, pyflakes, Lmod) is skipped, wit
 """
 
 import argparse
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -16,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import types
 import unittest
@@ -133,7 +135,6 @@ class Versions(unittest.TestCase):
         self.assertEqual(versions[VERSION], {"tag": f"v{VERSION}"})
 
     def test_packages_carry_it_and_their_document_names_them(self):
-        self.assertIn(f'set(CPACK_PACKAGE_VERSION "{VERSION}")', (BUILD / "CPackConfig.cmake").read_text())
         document = text_of("packaging/README.md")
         self.assertIn(f"`xtune_{VERSION}-1_amd64.deb`", document)
         library = f"libxtune{VERSION.rsplit('.', 1)[0]}"
@@ -222,6 +223,51 @@ class Releasing(unittest.TestCase):
         done = self.release("--verify")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, rf"same +xtune-{VERSION}.tar.gz")
+
+    def module(self, run):
+        """tools/release, whose commands call run(words) instead."""
+        loader = importlib.machinery.SourceFileLoader("release", str(self.root / "tools/release"))
+        module = types.ModuleType("release")
+        module.__file__ = loader.path
+        exec(loader.get_code("release"), module.__dict__)
+        module.run = lambda *words, **_: run([str(word) for word in words])
+        return module
+
+    def test_a_wheel_of_each_machine_is_built_with_the_libraries_for_it(self):
+        commands = []
+        out = self.root / "out"
+        module = self.module(commands.append)
+        module.Release(self.root, self.root / "work", out, 3).build(["wheel-x86_64", "wheel-aarch64"])
+        for (libraries, wheel), machine in zip((commands[:2], commands[2:]), ("x86_64", "aarch64")):
+            portable = str(self.root / "build/portable" / machine)
+            self.assertEqual(libraries[1:], [portable, machine])
+            self.assertIn(f"portable={portable}", wheel)
+            self.assertEqual(wheel[wheel.index("-w") + 1], str(out))
+
+    def test_an_archive_is_the_same_whenever_its_files_were_installed(self):
+        def install(words, time):
+            if words[:2] != ["cmake", "--install"]:
+                return
+            folder = pathlib.Path(words[words.index("--prefix") + 1]) / "lib"
+            folder.mkdir(parents=True)
+            for name in ("b.so.1", "a.so.1")[:: 1 if time == 1 else -1]:
+                (folder / name).write_text(name)
+                os.utime(folder / name, (time, time))
+            (folder / "b.so").symlink_to("b.so.1")
+
+        packed = []
+        for time in (1, 10**9):
+            out = self.root / f"out-{time}"
+            module = self.module(lambda words: install(words, time))
+            module.Release(self.root, self.root / f"work-{time}", out, 1).build(["archive"])
+            (archive,) = out.glob("*.tar.gz")
+            packed.append(archive.read_bytes())
+        self.assertEqual(packed[0], packed[1])
+        name = f"xtune-{VERSION}-linux-{os.uname().machine}"
+        self.assertEqual(archive.name, f"{name}.tar.gz")
+        with tarfile.open(archive) as tar:
+            self.assertEqual(tar.getnames(), [f"{name}/lib/{each}" for each in ("a.so.1", "b.so", "b.so.1")])
+            self.assertEqual(tar.getmember(f"{name}/lib/b.so").linkname, "b.so.1")
 
     def test_mistakes_change_nothing(self):
         for words, message in [
