@@ -8,6 +8,7 @@ Needs Python 3.8. What is not installed (PyYAML, pyflakes, Lmod) is skipped, wit
 """
 
 import argparse
+import fnmatch
 import importlib.machinery
 import importlib.util
 import json
@@ -641,6 +642,20 @@ class Files(Installed):
             "fish/vendor_completions.d/xtune.fish",
         ):
             self.assertTrue((share / name).read_text(), name)
+
+    @unittest.skipUnless(yaml, "PyYAML is not installed [apt: python3-yaml]")
+    def test_each_is_in_one_package_of_conda_and_each_package_takes_what_was_built_once(self):
+        recipe = yaml.safe_load(text_of("packaging/conda/recipe.yaml").replace("@", "_"))
+        # What rattler-build knows beside `outputs`.
+        known = {"schema_version", "context", "recipe", "source", "build", "about", "outputs"}
+        self.assertEqual(set(recipe) - known, set())
+        built, *packages = recipe["outputs"]
+        self.assertEqual({each["inherit"] for each in packages}, {built["staging"]["name"]})
+        patterns = [pattern for each in packages for pattern in each["build"]["files"]]
+        for path in self.prefix.rglob("*"):
+            name = re.sub(r"^lib[^/]*/([^/]*-linux-[^/]*/)?", "lib/", path.relative_to(self.prefix).as_posix())
+            if not path.is_dir():
+                self.assertEqual(len([each for each in patterns if fnmatch.fnmatch(name, each)]), 1, name)
 
     def test_the_kokkos_connector_is_installed_where_it_was_built(self):
         built = (BUILD / "tools/kokkos/libxtune_kokkos.so").exists()
