@@ -8,9 +8,11 @@ Needs Python 3.8. What is not installed (PyYAML, pyflakes, Lmod) is skipped, wit
 """
 
 import argparse
+import contextlib
 import fnmatch
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -269,6 +271,19 @@ class Releasing(unittest.TestCase):
         with tarfile.open(archive) as tar:
             self.assertEqual(tar.getnames(), [f"{name}/lib/{each}" for each in ("a.so.1", "b.so", "b.so.1")])
             self.assertEqual(tar.getmember(f"{name}/lib/b.so").linkname, "b.so.1")
+
+    def test_both_builds_of_a_comparison_are_of_the_same_sources(self):
+        source = self.root / "docs/install.md"
+
+        def install(words):
+            if words[:2] == ["cmake", "--install"]:
+                installed = pathlib.Path(words[words.index("--prefix") + 1])
+                shutil.copytree(installed.parent / f"xtune-{VERSION}/docs", installed)
+                source.write_text("changed while the first is built")
+
+        module = self.module(install)
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(module.verify(["archive"], 1), 0)
 
     def test_mistakes_change_nothing(self):
         for words, message in [
