@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""The documentation as a site (make docs): every page is in it, no link of it is broken, and its search knows their words."""
+"""The documentation as a site (make docs): every page is in it, no link of it is broken, and its search knows their words.
+
+test_site.py XTUNE
+"""
 import importlib.util
 import json
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -19,6 +23,8 @@ INSTALLED = (
 
 
 class Site(unittest.TestCase):
+    xtune = None
+
     def test_it_shows_every_page(self):
         named = set(re.findall(r"([a-z-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
         self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
@@ -33,9 +39,15 @@ class Site(unittest.TestCase):
         text = " ".join(each["text"] for each in index["docs"] if not each["location"].startswith("spec-keys"))
         keys = re.findall(r"`(\w+)`", (ROOT / "docs/spec-keys.md").read_text())
         self.assertGreater(len(keys), 100)
-        for word in [*keys, "xtune validate", "XTUNE_CACHE_DIR", "never written"]:
-            self.assertIn(word, text)
+        printed = subprocess.run([self.xtune, "--help"], capture_output=True, text=True, check=True).stdout
+        commands = re.findall(r"^  ([a-z]+) ", printed.split("Commands:")[1].split("Options:")[0], re.MULTILINE)
+        self.assertGreater(len(commands), 20)
+        # Beside keys and commands: a variable, words of an error, and codes that scripts see.
+        words = ["XTUNE_CACHE_DIR", "never written", "the device or backend is unavailable"]
+        words += [*keys, *(f"xtune {command}" for command in commands)]
+        self.assertEqual([word for word in words if word not in text], [])
 
 
 if __name__ == "__main__":
+    Site.xtune = sys.argv.pop(1)
     unittest.main()
