@@ -48,6 +48,7 @@ class BudgetedSearch : public Strategy {
   const std::optional<std::size_t>& best() const noexcept { return best_; }
   /// Number of results for proposals that did not come from the sources.
   std::uint64_t own_results() const noexcept { return sources_.own_results(); }
+  bool guided() const noexcept { return sources_.any(); }
   std::uint64_t proposed() const noexcept { return proposed_; }
   std::uint64_t evals() const noexcept { return evals_; }
   base::Random& random() noexcept { return random_; }

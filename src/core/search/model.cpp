@@ -36,7 +36,8 @@ float distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 // Search with a model: the candidate of a pool with the largest expected improvement comes next.
 
-constexpr std::size_t initial_results = 4;
+constexpr std::size_t initial_results = 4;                  // of its own
+constexpr std::size_t initial_guided = 6;                   // of a guided search: sources may mislead
 constexpr std::size_t pool_draws = 1000;                    // random candidates
 constexpr std::size_t polished = 5;                         // the best few, whose neighbours are all candidates
 constexpr double min_chance = 0.005;                        // of success: a failure is never certain
@@ -139,7 +140,7 @@ class ModelSearch : public BudgetedSearch {
  protected:
   std::optional<std::uint64_t> next() override {
     // Proposals of the sources do not count as places of the design.
-    if (!best() || own_results() < initial_results) {
+    if (!best() || own_results() < (guided() ? initial_guided : initial_results)) {
       const auto designed = design_.next(random());
       return designed && known(*designed) ? fresh() : designed;
     }

@@ -155,6 +155,7 @@ class SourceProposals {
   void observe(const SearchResult& result) { own_results_ += following_.observe(result) ? 0 : 1; }
   /// Number of results for proposals that did not come from the sources.
   std::uint64_t own_results() const noexcept { return own_results_; }
+  bool any() const noexcept { return !guidance_.empty(); }
 
  private:
   base::Random random_;
