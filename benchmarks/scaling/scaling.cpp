@@ -92,7 +92,7 @@ void show_exhaustive(const Options& options, const DriverCosts& costs, const std
   job.costs = costs;
   double alone_s = 0;
   for (job.ranks = 1; job.ranks <= options.most_ranks; job.ranks *= 4) {
-    const Timing timing = simulate(job);
+    const scaling::Timing timing = simulate(job);
     if (job.ranks == 1) alone_s = timing.seconds;
     const double ranks = static_cast<double>(job.ranks);
     fmt::print("{:>6} {:>10.1f} s {:>9.1f}% {:>14.0f}\n", job.ranks, timing.seconds,

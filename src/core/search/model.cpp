@@ -36,7 +36,7 @@ float distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 // Search with a model: the candidate of a pool with the largest expected improvement comes next.
 
-constexpr std::size_t initial_results = 4;                  // of its own
+constexpr std::size_t initial_results = 4;                  // of a search without sources
 constexpr std::size_t initial_guided = 6;                   // of a guided search: sources may mislead
 constexpr std::size_t pool_draws = 1000;                    // random candidates
 constexpr std::size_t polished = 5;                         // the best few, whose neighbours are all candidates

@@ -29,9 +29,9 @@ XTUNE_PART_OF_MEMBERS(WinningKernel,
                        steps, cooperative))
 XTUNE_MEMBERS(Across, rule, score, ratio, measurement)
 XTUNE_PART_OF_MEMBERS(Result,
-                      (kernel_name, problem, device, toolchain, winner, ties, across, measurements, counts, from_store,
-                       space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary,
-                       no_binary),
+                      (kernel_name, problem, device, toolchain, winner, ties, prediction, across, measurements, counts,
+                       from_store, space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time,
+                       warnings, binary, no_binary),
                       (kernel_name, problem, device, toolchain, winner, ties, across, measurements, from_store,
                        space_size, total_s, compile_cpu_s, device_busy_s, interrupted, out_of_time, warnings, binary,
                        no_binary))

@@ -17,8 +17,9 @@ TEST_CASE("settings replace what they name of [search]") {
   run::apply({}, search);
   CHECK(search.strategy == "exhaustive");
   CHECK(search.evals == 7);
-  run::apply({"random", 3, 5, 2.5}, search);
+  run::apply({"random", "quick", 3, 5, 2.5}, search);
   CHECK(search.strategy == "random");
+  CHECK(search.effort == "quick");
   CHECK(search.evals == 3);
   CHECK(search.seed == 5);
   CHECK(search.seconds == 2.5);
