@@ -498,7 +498,7 @@ std::string with_styles(const std::string& text) {
 
 static std::string prediction_text(const spec::Spec& spec, const Prediction& prediction) {
   const auto& ms = prediction.time_ms;
-  return fmt::format("\npredicted, not measured by this run: {}\n  by {}\n  {}\n", config_text(spec, prediction.config),
+  return fmt::format("\npredicted, not measured by this run: {}\n  from {}\n  {}\n", config_text(spec, prediction.config),
                      prediction.source, ms ? "expected time " + base::human_time_ms(*ms) : "its time is not known");
 }
 
