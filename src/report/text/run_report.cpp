@@ -496,10 +496,10 @@ std::string with_styles(const std::string& text) {
 
 }  // namespace
 
-static std::string prediction_text(const spec::Spec& spec, const Prediction& prediction) {
-  const auto& ms = prediction.time_ms;
-  return fmt::format("\npredicted, not measured by this run: {}\n  from {}\n  {}\n", config_text(spec, prediction.config),
-                     prediction.source, ms ? "expected time " + base::human_time_ms(*ms) : "its time is not known");
+static std::string prediction_text(const spec::Spec& spec, const Prediction& one) {
+  const std::string time = one.time_ms ? "expected time " + base::human_time_ms(*one.time_ms) : "its time is not known";
+  return fmt::format("\npredicted, not measured by this run: {}\n  from {}\n  {}\n", config_text(spec, one.config),
+                     one.source, time);
 }
 
 std::string run_text(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows, std::size_t width,
