@@ -200,6 +200,8 @@ def main():
         if not pathlib.Path(path).absolute().parent.is_dir():
             raise SystemExit(f"error: {path}: its directory does not exist")
     if options.draw is not None:
+        if options.only or options.saved:
+            parser.error("--draw chooses the kernel and measures it: leave out --only and --from")
         options.only = ["gemm_hopper"]
     if options.saved:
         session = merged(options.saved)

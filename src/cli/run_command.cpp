@@ -259,7 +259,7 @@ RunCommand::~RunCommand() = default;
 void RunCommand::apply(bool replaying) {
   run::apply(options_.search, spec_.search);
   if (predicts() && !(options_.report.empty() && options_.live.empty() && options_.lock_clocks.empty()))
-    throw bad_argument("effort none measures nothing: there is no use for --report, --live and --lock-clocks");
+    throw bad_argument("--report, --live and --lock-clocks are for measurements, and effort none makes none");
   if (spec_.space_only() && !replaying)
     throw Error(ErrorKind::invalid_spec,
                 options_.path +

@@ -276,7 +276,7 @@ TuneResult predict(const spec::Spec& spec, const Bindings& problem, const run::T
     here.refresh();
     add_sources(knowledge, spec, space, problem, target, here, options.store);
   }
-  std::string source = "the first of the space: there is no model, no record and no [dispatch] default";
+  std::string source = "the first of the space, for lack of a model, records and a [dispatch] default";
   std::uint64_t index = knowledge.default_index.value_or(0);
   if (const auto by_records = search::predicted_best(space, knowledge.sources)) {
     index = *by_records;
@@ -287,7 +287,7 @@ TuneResult predict(const spec::Spec& spec, const Bindings& problem, const run::T
     index = knowledge.first.front();
     source = fmt::format("the {} model of the hardware", spec.candidates->template_name);
   } else if (spec.dispatch.default_config && space.named(space.at(index)) == *spec.dispatch.default_config) {
-    source = "[dispatch] default: there is no model and no record";
+    source = "[dispatch] default, for lack of a model and records";
   }
   result.prediction = {space.named(space.at(index)), modelled_ms(spec, space, problem, target, index),
                        std::move(source)};
