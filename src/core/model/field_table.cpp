@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <unordered_map>
 
 #include "base/named.hpp"
+#include "base/random.hpp"
 #include "base/text.hpp"
 #include "core/space/value.hpp"
 #include "core/spec/template_text.hpp"
 
 namespace xtune::model {
 namespace {
+
+constexpr std::size_t max_kept = 1 << 17;  // results of a field
 
 double number(const Value& value, const spec::Text& text, const std::string& field) {
   if (const auto known = space::number_or_flag(value)) return *known;
@@ -41,9 +45,8 @@ struct FieldTable::Column {
   std::size_t field;
   std::string name;
   spec::CompiledText text;
-  std::vector<std::size_t> parameters;  ///< that the expression uses, by their number in the space
-  std::vector<double> results;          ///< by combination of their values; empty: too many to keep
-  std::vector<bool> known;
+  std::vector<std::size_t> parameters;                ///< that the expression uses, by their number in the space
+  std::unordered_map<std::uint64_t, double> results;  ///< by a hash of their values
 };
 
 FieldTable::FieldTable(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
@@ -64,17 +67,10 @@ FieldTable::FieldTable(const spec::Spec& spec, const space::Space& space, const 
       text = from_problem(problem, field.name);
     if (!text && field.need != Need::optional) throw missing_field(section, candidate, field);
     if (!text) continue;
-    Column column{i, field.name, spec::CompiledText::expression(*text), {}, {}, {}};
-    double combinations = 1;
+    Column column{i, field.name, spec::CompiledText::expression(*text), {}, {}};
     for (std::size_t p = 0; p < space.parameters().size(); ++p)
-      if (column.text.parts().front().expression.front().names().contains(space.parameters()[p].name)) {
+      if (column.text.parts().front().expression.front().names().contains(space.parameters()[p].name))
         column.parameters.push_back(p);
-        combinations *= static_cast<double>(space.parameters()[p].values.size());
-      }
-    if (combinations <= 1 << 16) {
-      column.results.resize(static_cast<std::size_t>(combinations));
-      column.known.resize(column.results.size());
-    }
     columns_.push_back(std::move(column));
   }
 }
@@ -84,13 +80,11 @@ FieldTable::~FieldTable() = default;
 FieldValues FieldTable::values(const std::vector<std::uint32_t>& value_indices) {
   const std::vector<space::Parameter>& parameters = space_.parameters();
   for (Column& column : columns_) {
-    std::size_t place = 0;
-    if (!column.results.empty()) {
-      for (const std::size_t p : column.parameters) place = place * parameters[p].values.size() + value_indices[p];
-      if (column.known[place]) {
-        values_[column.field] = column.results[place];
-        continue;
-      }
+    std::uint64_t place = 0;
+    for (const std::size_t p : column.parameters) place = base::mix64(place + value_indices[p] + 1);
+    if (const auto known = column.results.find(place); known != column.results.end()) {
+      values_[column.field] = known->second;
+      continue;
     }
     const Value value = column.text.evaluate([&](std::string_view name) -> const Value* {
       for (const std::size_t p : column.parameters)
@@ -98,7 +92,7 @@ FieldValues FieldTable::values(const std::vector<std::uint32_t>& value_indices) 
       return space::find_value(constants_, name);
     });
     values_[column.field] = number(value, column.text.source(), column.name);
-    if (!column.results.empty()) column.results[place] = values_[column.field], column.known[place] = true;
+    if (column.results.size() < max_kept) column.results.emplace(place, values_[column.field]);
   }
   return values_;
 }

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "core/model/field_table.hpp"
+#include "system/parallel.hpp"
 #include "xtune/error.hpp"
 
 namespace xtune::model {
@@ -59,6 +62,10 @@ std::string describe(const CarverScore& score) {
       score.waves, score.waves == 1 ? "" : "s", score.blocks, score.blocks == 1 ? "" : "s");
 }
 
+constexpr std::size_t max_order = 1000;
+// Parts of a space that threads score.
+constexpr std::uint64_t min_grain = 5000, max_parts = 16;
+
 std::uint64_t mixed(std::uint64_t hash, double value) {
   return base::mix64(hash ^ std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
 }
@@ -75,13 +82,12 @@ bool cheaper(const Group& a, const Group& b) { return a.cost != b.cost ? a.cost 
 class Scorer {
  public:
   Scorer(const spec::Spec& spec, const space::Space& space, const Bindings& problem, const device::DeviceModel& device,
-         RankMode mode, Ranking& ranking)
+         RankMode mode)
       : candidate_(*find_template(spec.candidates->template_name)),
         space_(space),
         device_(device),
         type_(input_type(spec, problem)),
         mode_(mode),
-        ranking_(ranking),
         fields_(spec, space, problem, device::device_facts(device.info), candidate_) {}
 
   /// The group of a configuration; nullptr for one that does not fit.
@@ -89,17 +95,32 @@ class Scorer {
     const FieldValues values = fields_.values(space_.value_indices(index));
     std::uint64_t seen = 0;
     for (const double value : values) seen = mixed(seen, value);
-    ++ranking_.scored;
+    ++notes_.scored;
     const auto [entry, fresh] = by_values_.try_emplace(seen, 0);
     if (fresh) entry->second = group_of(values);
     if (entry->second == 0) {
-      ++ranking_.unfit;
+      ++notes_.unfit;
       return nullptr;
     }
     Group& group = groups_.find(entry->second)->second;
     group.index = std::min(group.index, index);
     return &group;
   }
+
+  /// Scores all configurations, in several threads.
+  static Scorer of_all(const std::function<Scorer()>& make, std::uint64_t count) {
+    const std::uint64_t grain = std::max<std::uint64_t>(min_grain, (count + max_parts - 1) / max_parts);
+    std::vector<std::optional<Scorer>> parts((count + grain - 1) / grain);
+    system::parallel_for(count, grain, [&](std::uint64_t begin, std::uint64_t end) {
+      Scorer& part = parts[begin / grain].emplace(make());
+      for (std::uint64_t index = begin; index < end; ++index) part.score(index);
+    });
+    Scorer whole = make();
+    for (std::optional<Scorer>& part : parts) whole.add(*part);
+    return whole;
+  }
+
+  const Ranking& notes() const noexcept { return notes_; }  ///< the counts, and the first misfit
 
   /// The error of a field that is out of range in every configuration.
   std::optional<Error> complaint() const { return any_sensible_ ? std::nullopt : complaint_; }
@@ -124,6 +145,19 @@ class Scorer {
   }
 
  private:
+  /// The results of another part of the space.
+  void add(const Scorer& part) {
+    notes_.scored += part.notes_.scored;
+    notes_.unfit += part.notes_.unfit;
+    if (notes_.misfit.empty()) notes_.misfit = part.notes_.misfit;
+    if (!complaint_) complaint_ = part.complaint_;
+    any_sensible_ = any_sensible_ || part.any_sensible_;
+    for (const auto& [look, group] : part.groups_) {
+      Group& own = groups_.try_emplace(look, group).first->second;
+      own.index = std::min(own.index, group.index);
+    }
+  }
+
   /// The key in groups_, or 0 if it does not fit.
   std::uint64_t group_of(FieldValues values) {
     if (const std::optional<Error> complaint = fields_.complaint()) {
@@ -150,7 +184,7 @@ class Scorer {
         look = mixed(look, value);
     }
     if (reason) {
-      if (ranking_.misfit.empty()) ranking_.misfit = *reason;
+      if (notes_.misfit.empty()) notes_.misfit = *reason;
       return 0;
     }
     look |= 1;
@@ -168,12 +202,21 @@ class Scorer {
   const device::DeviceModel& device_;
   const DType type_;
   const RankMode mode_;
-  Ranking& ranking_;
+  Ranking notes_;
   FieldTable fields_;
   std::unordered_map<std::uint64_t, std::uint64_t> by_values_;
   std::unordered_map<std::uint64_t, Group> groups_;
   std::optional<Error> complaint_;
   bool any_sensible_ = false;  ///< a configuration has all fields in their ranges
+};
+
+/// A scorer, and what it refers to.
+struct OwnScorer {
+  device::DeviceModel device;
+  Scorer scorer;
+
+  OwnScorer(const spec::Spec& spec, const space::Space& space, const Bindings& problem, const device::DeviceInfo& info)
+      : device(device::device_model(info)), scorer(spec, space, problem, device, RankMode::model) {}
 };
 
 /// A sample of the space, then moves to better neighbours from the best of it.
@@ -238,21 +281,29 @@ Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const
   if (!spec.candidates)
     throw Error(ErrorKind::invalid_spec, spec.path.string() + ": the spec has no table [candidates]");
   check_candidates(spec);
-  Ranking ranking;
-  Scorer scorer(spec, space, problem, device, options.mode, ranking);
-  ranking.whole = space.size() <= options.whole;
-  if (ranking.whole) {
-    for (std::uint64_t index = 0; index < space.size(); ++index) scorer.score(index);
-  } else {
-    score_sample(scorer, space, options);
-  }
+  const auto make = [&] { return Scorer(spec, space, problem, device, options.mode); };
+  const bool whole = space.size() <= options.whole;
+  Scorer scorer = whole ? Scorer::of_all(make, space.size()) : make();
+  if (!whole) score_sample(scorer, space, options);
+  Ranking ranking = scorer.notes();
+  ranking.whole = whole;
   const std::vector<Group> groups = scorer.groups();
   if (const std::optional<Error> complaint = scorer.complaint()) throw Error(*complaint);
   if (groups.empty())
     throw Error(ErrorKind::nothing_valid, spec.path.string() + ": no configuration fits " + device.info.name + " (" +
                                               device.info.arch + "); the first one: " + ranking.misfit);
   for (const Group& group : diverse(groups, options.top_k)) ranking.configs.push_back(scorer.explained(group));
+  for (std::size_t i = 0; i < std::min(groups.size(), max_order); ++i) ranking.order.push_back(groups[i].index);
   return ranking;
+}
+
+std::function<double(std::uint64_t)> estimator(const spec::Spec& spec, const space::Space& space,
+                                               const Bindings& problem, const device::DeviceInfo& device) {
+  check_candidates(spec);
+  return [own = std::make_shared<OwnScorer>(spec, space, problem, device)](std::uint64_t index) {
+    const Group* const group = own->scorer.score(index);
+    return group ? group->cost : std::numeric_limits<double>::quiet_NaN();
+  };
 }
 
 Suggestions suggest(const spec::Spec& spec, const space::Space& space, const Bindings& problem,

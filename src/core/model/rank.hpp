@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,7 @@ struct RankedConfig {
 
 struct Ranking {
   std::vector<RankedConfig> configs;  ///< by cost, at most top_k; only configurations that fit the device
+  std::vector<std::uint64_t> order;   ///< the 1,000 cheapest, of any family
   std::uint64_t scored = 0, unfit = 0;
   bool whole = true;   ///< the whole space was scored
   std::string misfit;  ///< why the first configuration that does not fit does not fit
@@ -48,6 +50,11 @@ struct Ranking {
 /// Error(nothing_valid) if no configuration fits the device, or a size is above the maximum of the model.
 Ranking rank_candidates(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
                         const device::DeviceModel& device, const RankOptions& options);
+
+/// The model's time of a configuration in milliseconds; NaN: it does not fit the device. spec and space must outlive
+/// the function, which threads must not share. Throws Error(invalid_spec) as rank_candidates.
+std::function<double(std::uint64_t)> estimator(const spec::Spec& spec, const space::Space& space,
+                                               const Bindings& problem, const device::DeviceInfo& device);
 
 struct Suggestions {
   std::optional<Ranking> ranking;  ///< nullopt: the model has nothing to say

@@ -181,6 +181,8 @@ Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const
   const model::Suggestions suggestions = model::suggest(spec, space, problem, target.device);
   if (const auto& ranking = suggestions.ranking) {
     for (const model::RankedConfig& config : ranking->configs) knowledge.first.push_back(config.index);
+    if (spec.candidates->rank != "carver")
+      knowledge.prior = {model::estimator(spec, space, problem, target.device), ranking->order};
     knowledge.notes.push_back(
         fmt::format("starts from {} candidates of the {} model; {} of {} configurations do not fit",
                     knowledge.first.size(), spec.candidates->template_name, ranking->unfit, ranking->scored));
@@ -245,16 +247,6 @@ std::optional<store::Record> stored_best(const spec::Spec& spec, const Bindings&
   return found.match == store::Match::exact && found.exact_device ? found.record : std::nullopt;
 }
 
-/// By the model of the hardware; nullopt: it does not know the kernel or the device.
-std::optional<double> modelled_ms(const spec::Spec& spec, const space::Space& space, const Bindings& problem,
-                                  const run::Target& target, std::uint64_t index) {
-  const auto digits = space.value_indices(index);
-  const auto one = space::Space::listed(space.parameters(), {{digits.begin(), digits.end()}});
-  const auto ranking = model::suggest(spec, one, problem, target.device, 1).ranking;
-  if (!ranking || !ranking->configs.front().estimate) return std::nullopt;
-  return ranking->configs.front().estimate->time_ms;
-}
-
 }  // namespace
 
 TuneResult predict(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
@@ -289,8 +281,10 @@ TuneResult predict(const spec::Spec& spec, const Bindings& problem, const run::T
   } else if (spec.dispatch.default_config && space.named(space.at(index)) == *spec.dispatch.default_config) {
     source = "[dispatch] default, for lack of a model and records";
   }
-  result.prediction = {space.named(space.at(index)), modelled_ms(spec, space, problem, target, index),
-                       std::move(source)};
+  std::optional<double> time_ms;
+  if (knowledge.prior.time_ms) time_ms = knowledge.prior.time_ms(index);
+  if (time_ms && std::isnan(*time_ms)) time_ms.reset();
+  result.prediction = {space.named(space.at(index)), time_ms, std::move(source)};
   return result;
 }
 

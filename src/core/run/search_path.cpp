@@ -55,7 +55,7 @@ std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store
   const spec::SearchSpec& search = run.spec.search;
   return search::make_strategy(search.strategy,
                                search::StrategyOptions{run.space, search.seed, run.evals, std::move(knowledge.first),
-                                                       std::move(knowledge.sources)});
+                                                       std::move(knowledge.sources), std::move(knowledge.prior)});
 }
 
 std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {

@@ -33,6 +33,7 @@ struct Knowledge {
   /// empty, or only a part of the spec's.
   std::optional<std::uint64_t> default_index;
   std::vector<search::Source> sources;
+  search::Prior prior;             ///< by the spec's [candidates]
   std::vector<std::string> notes;  ///< for the user, one line each: what guides the search, or why something does not
 };
 

@@ -23,9 +23,17 @@ constexpr double min_above_best = 0.05;  // differences within the noise make no
 // known ones, which makes the search explore.
 constexpr double optimism = 0.5;
 
+// A model of the hardware is trusted as if a few results had said so: its trust is normal around 1, and its errors are
+// normal, both a priori. What the results say replaces this.
+constexpr double prior_trust = 0.1;                      // variance of its errors / variance of its trust
+constexpr double usual_error = 0.15, error_results = 3;  // in logarithms of time
+constexpr double max_trust = 1.2;
+
 // Spread out, with a preference for the middle.
 
 constexpr int design_draws = 100;
+constexpr double nearly_best = 1.25;  // times what the prior expects at best
+constexpr std::size_t min_likely = 50;
 constexpr float centre_pull = 0.3f;
 
 float distance(const std::vector<float>& a, const std::vector<float>& b) {
@@ -38,6 +46,7 @@ float distance(const std::vector<float>& a, const std::vector<float>& b) {
 
 constexpr std::size_t initial_results = 4;                  // of a search without sources
 constexpr std::size_t initial_guided = 6;                   // of a guided search: sources may mislead
+constexpr std::size_t initial_with_prior = 1;               // a model of the hardware is corrected by any result
 constexpr std::size_t pool_draws = 1000;                    // random candidates
 constexpr std::size_t polished = 5;                         // the best few, whose neighbours are all candidates
 constexpr double min_chance = 0.005;                        // of success: a failure is never certain
@@ -49,8 +58,8 @@ using MakeModel = std::unique_ptr<Model> (*)(const space::Space& space, const Fe
 // A model of all results, and its pool of candidates.
 class Proposer {
  public:
-  Proposer(const BudgetedSearch& search, base::Random& random, std::unique_ptr<Model> model)
-      : search_(search), random_(random), model_(std::move(model)) {}
+  Proposer(const BudgetedSearch& search, base::Random& random, const Prior& prior, std::unique_ptr<Model> model)
+      : search_(search), random_(random), prior_(prior), model_(std::move(model)) {}
 
   std::optional<std::uint64_t> next() {
     if (search_.results().size() >= next_restart_)
@@ -72,7 +81,7 @@ class Proposer {
     const std::size_t count = search_.results().size();
     next_restart_ = count + std::clamp(count / interval_part, min_interval, max_interval);
     learnt_ = count;
-    lesson_.emplace(search_.results());
+    lesson_.emplace(search_.results(), prior_.time_ms);
     pool_.clear();
     in_pool_.clear();
     expanded_.clear();
@@ -80,6 +89,7 @@ class Proposer {
       for (std::uint64_t index = 0; index < space().size(); ++index) add_candidate(index);
     } else {
       for (std::size_t i = 0; i < pool_draws; ++i) add_candidate(random_.below(space().size()));
+      for (const std::uint64_t index : prior_.best) add_candidate(index);
       add_neighbours();
     }
     model_->restart(*lesson_, search_.outstanding(), pool_, random_);
@@ -87,7 +97,7 @@ class Proposer {
 
   void update() {
     learnt_ = search_.results().size();
-    lesson_.emplace(search_.results());
+    lesson_.emplace(search_.results(), prior_.time_ms);
     const std::size_t before = pool_.size();
     if (space().size() > pool_draws) add_neighbours();
     model_->extend(std::span(pool_).subspan(before));
@@ -111,7 +121,8 @@ class Proposer {
     for (std::size_t i = 0; i < pool_.size(); ++i) {
       if (search_.known(pool_[i])) continue;
       const Prediction prediction = model_->predict(i);
-      const double score = log_expected_improvement(prediction.mean, prediction.deviation + 1e-4, lesson_->best()) +
+      const double mean = prediction.mean + lesson_->explained(pool_[i]);
+      const double score = log_expected_improvement(mean, prediction.deviation + 1e-4, lesson_->best()) +
                            std::log(std::max(min_chance, 1.0 - prediction.failure));
       if (score > best_score) {
         best_score = score;
@@ -123,6 +134,7 @@ class Proposer {
 
   const BudgetedSearch& search_;
   base::Random& random_;
+  const Prior& prior_;
   std::unique_ptr<Model> model_;
   std::optional<Lesson> lesson_;
   std::size_t next_restart_ = 0, learnt_ = 0;
@@ -134,13 +146,15 @@ class ModelSearch : public BudgetedSearch {
  public:
   ModelSearch(const StrategyOptions& options, MakeModel make_model)
       : BudgetedSearch(options),
-        design_(options.space, features()),
-        proposer_(*this, random(), make_model(options.space, features())) {}
+        prior_(options.prior),
+        design_(options.space, features(), prior_),
+        proposer_(*this, random(), prior_, make_model(options.space, features())) {}
 
  protected:
   std::optional<std::uint64_t> next() override {
     // Proposals of the sources do not count as places of the design.
-    if (!best() || own_results() < (guided() ? initial_guided : initial_results)) {
+    const std::size_t initial = prior_.time_ms ? initial_with_prior : guided() ? initial_guided : initial_results;
+    if (!best() || own_results() < initial) {
       const auto designed = design_.next(random());
       return designed && known(*designed) ? fresh() : designed;
     }
@@ -150,6 +164,7 @@ class ModelSearch : public BudgetedSearch {
   }
 
  private:
+  Prior prior_;
   InitialDesign design_;
   Proposer proposer_;
 };
@@ -170,7 +185,7 @@ double SoftLogarithm::operator()(double time_ms) const noexcept {
   return value <= cap_ ? value : cap_ + slope_beyond_cap * (value - cap_);
 }
 
-Lesson::Lesson(std::span<const SearchResult> results) {
+Lesson::Lesson(std::span<const SearchResult> results, Estimate estimate) : estimate_(std::move(estimate)) {
   std::vector<double> measured_ms;
   for (const SearchResult& result : results)
     if (result.kind == SearchResult::Kind::measured) measured_ms.push_back(result.time_ms);
@@ -191,20 +206,58 @@ Lesson::Lesson(std::span<const SearchResult> results) {
   std::sort(timed.begin(), timed.end(), [](const SearchResult& a, const SearchResult& b) {
     return std::pair(a.time_ms, a.index) < std::pair(b.time_ms, b.index);
   });
-  const SoftLogarithm logarithm(measured_ms);
+  logarithm_ = SoftLogarithm(measured_ms);
   std::vector<double> values;
   for (const SearchResult& result : timed) {
     timed_.push_back(result.index);
-    values.push_back(logarithm(result.time_ms));
+    values.push_back(logarithm_(result.time_ms));
   }
+  if (estimate_) trust_prior(timed, values);
   double mean = 0, square = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());
   for (const double value : values) square += (value - mean) * (value - mean);
-  const double deviation = std::max(1e-3, std::sqrt(square / static_cast<double>(timed.size())));
-  const double centre = mean - optimism * deviation;
+  const double unseen = estimate_ ? error_results : 0;
+  deviation_ = std::max(
+      1e-3, std::sqrt((square + unseen * usual_error * usual_error) / (static_cast<double>(timed.size()) + unseen)));
+  const double centre = mean - optimism * deviation_;
   for (std::size_t i = 0; i < timed.size(); ++i)
-    targets_.emplace(timed_[i], static_cast<float>((values[i] - centre) / deviation));
-  best_ = static_cast<float>((logarithm(measured_ms.front()) - centre) / deviation);
+    targets_.emplace(timed_[i], static_cast<float>((values[i] - centre) / deviation_));
+  best_ = static_cast<float>((logarithm_(measured_ms.front()) - centre) / deviation_);
+}
+
+// Takes the prior's part from the values.
+void Lesson::trust_prior(const std::vector<SearchResult>& timed, std::vector<double>& values) {
+  std::vector<double> factors;
+  for (const SearchResult& result : timed)  // those near the best, where it matters
+    if (const double factor = result.time_ms / estimate_(result.index); factor > 0 && std::isfinite(factor))
+      if (factors.size() <= timed.size() / 2) factors.push_back(factor);
+  if (factors.empty()) return;
+  const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
+  std::nth_element(factors.begin(), middle, factors.end());
+  factor_ = *middle;
+  double both = prior_trust, own = prior_trust, mean = 0, expected_mean = 0;
+  std::vector<double> expectations;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    expectations.push_back(expected(timed[i].index));
+    mean += values[i] / static_cast<double>(values.size());
+    expected_mean += expectations[i] / static_cast<double>(values.size());
+  }
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    both += (expectations[i] - expected_mean) * (values[i] - mean);
+    own += (expectations[i] - expected_mean) * (expectations[i] - expected_mean);
+  }
+  weight_ = std::clamp(both / own, 0.0, max_trust);
+  for (std::size_t i = 0; i < timed.size(); ++i) values[i] -= weight_ * expectations[i];
+}
+
+// A configuration that cannot run, by the prior, is expected where slowness stops to matter.
+double Lesson::expected(std::uint64_t index) const {
+  const double time_ms = estimate_(index) * factor_;
+  return time_ms > 0 && std::isfinite(time_ms) ? logarithm_(time_ms) : logarithm_.cap();
+}
+
+float Lesson::explained(std::uint64_t index) const {
+  return weight_ == 0 ? 0 : static_cast<float>(weight_ * expected(index) / deviation_);
 }
 
 float Lesson::target(std::uint64_t index) const {
@@ -218,6 +271,15 @@ float Lesson::failure(std::uint64_t index) const {
   return (std::isnan(found->second) ? 1.0f : 0.0f) - failure_rate_;
 }
 
+InitialDesign::InitialDesign(const space::Space& space, const Features& features, const Prior& prior)
+    : space_(space), features_(features) {
+  if (prior.best.empty()) return;
+  const double limit_ms = nearly_best * prior.time_ms(prior.best.front());
+  std::size_t count = 0;
+  while (count < prior.best.size() && (count < min_likely || prior.time_ms(prior.best[count]) < limit_ms)) ++count;
+  likely_ = std::span(prior.best).first(count);
+}
+
 std::optional<std::uint64_t> InitialDesign::next(base::Random& random) {
   if (space_.size() == 0) return std::nullopt;
   const std::vector<float> centre(features_.plain_count(), 0.5f);
@@ -225,7 +287,7 @@ std::optional<std::uint64_t> InitialDesign::next(base::Random& random) {
   float best_score = -std::numeric_limits<float>::infinity();
   std::uint64_t best = 0;
   for (int draw = 0; draw < design_draws; ++draw) {
-    const std::uint64_t index = random.below(space_.size());
+    const std::uint64_t index = likely_.empty() ? random.below(space_.size()) : likely_[random.below(likely_.size())];
     features_.plain(space_.value_indices(index), point.data());
     float score = -distance(point, centre);
     if (!taken_.empty()) {
@@ -248,7 +310,9 @@ std::unique_ptr<Strategy> make_bayesian_strategy(const StrategyOptions& options)
 }
 
 std::unique_ptr<Strategy> make_forest_strategy(const StrategyOptions& options) {
-  return std::make_unique<ModelSearch>(options, make_forest_model);
+  StrategyOptions own = options;
+  own.prior = {};  // trees that learn what a model leaves stop too early
+  return std::make_unique<ModelSearch>(own, make_forest_model);
 }
 
 std::unique_ptr<Strategy> make_auto_strategy(const StrategyOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,20 +20,24 @@ namespace xtune::search {
 /// place is, elsewhere only that it is bad.
 class SoftLogarithm {
  public:
+  SoftLogarithm() = default;
   /// times_ms: positive, ascending, not empty.
   explicit SoftLogarithm(std::span<const double> times_ms);
   double operator()(double time_ms) const noexcept;
+  double cap() const noexcept { return cap_; }  ///< beyond it slowness is compressed
 
  private:
   double cap_ = 0;
 };
 
-/// Built from all results whenever there are new ones. A target is the result's SoftLogarithm, centred and divided by
-/// the deviation.
+/// Built from all results whenever there are new ones. A target is the result's SoftLogarithm less what the prior
+/// explains of it, centred and divided by the deviation.
 class Lesson {
  public:
-  /// results: at least one must be measured.
-  explicit Lesson(std::span<const SearchResult> results);
+  using Estimate = std::function<double(std::uint64_t)>;
+
+  /// results: at least one must be measured. estimate: Prior::time_ms.
+  explicit Lesson(std::span<const SearchResult> results, Estimate estimate = {});
 
   const std::vector<std::uint64_t>& timed() const noexcept { return timed_; }  ///< fastest first; bounds count as times
   const std::vector<std::uint64_t>& failed() const noexcept { return failed_; }  ///< in the order of the results
@@ -41,12 +46,20 @@ class Lesson {
   /// One for a failure, else zero, minus the fraction of failures; NaN: not known.
   float failure(std::uint64_t index) const;
   float failure_rate() const noexcept { return failure_rate_; }
-  /// The minimum target of the measured configurations.
+  /// What the prior explains of a target, in the same unit; 0 without a prior.
+  float explained(std::uint64_t index) const;
+  /// The minimum of target and explained part of the measured configurations.
   float best() const noexcept { return best_; }
 
  private:
+  void trust_prior(const std::vector<SearchResult>& timed, std::vector<double>& values);
+  double expected(std::uint64_t index) const;
+
   std::vector<std::uint64_t> timed_, failed_;
   std::unordered_map<std::uint64_t, float> targets_;  // NaN: failed
+  Estimate estimate_;
+  SoftLogarithm logarithm_;
+  double factor_ = 1, weight_ = 0, deviation_ = 1;  // times over estimates; trust in the prior; of the targets
   float best_ = 0, failure_rate_ = 0;
 };
 
@@ -60,18 +73,20 @@ inline double log_expected_improvement(double mean, double deviation, double bes
   return std::log(deviation) + std::log(std::exp(log_density) + z * 0.5 * std::erfc(-z / std::sqrt(2.0)));
 }
 
-/// Draws a hundred random configurations. The first choice is the one nearest the centre of all features; later choices
-/// are far from those before and not far from the centre, since extremes of many parameters at once are seldom good.
+/// Draws a hundred random configurations, or some that the prior rates nearly best. The first choice is the one nearest
+/// the centre of all features; later choices are far from those before and not far from the centre, since extremes of
+/// many parameters at once are seldom good.
 class InitialDesign {
  public:
-  /// space and features must outlive it.
-  InitialDesign(const space::Space& space, const Features& features) : space_(space), features_(features) {}
+  /// All arguments must outlive it.
+  InitialDesign(const space::Space& space, const Features& features, const Prior& prior);
   /// The result may be known to the search already. nullopt: the space is empty.
   std::optional<std::uint64_t> next(base::Random& random);
 
  private:
   const space::Space& space_;
   const Features& features_;
+  std::span<const std::uint64_t> likely_;  // by the prior
   std::vector<std::vector<float>> taken_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -71,6 +72,12 @@ struct Source {
   std::vector<Observation> observations;  ///< by index in this space
 };
 
+/// What a model of the hardware expects.
+struct Prior {
+  std::function<double(std::uint64_t index)> time_ms;  ///< NaN: cannot run; empty: there is no model
+  std::vector<std::uint64_t> best;                     ///< many configurations that it rates best, best first
+};
+
 /// The inputs of a strategy. space must outlive the strategy.
 struct StrategyOptions {
   const space::Space& space;
@@ -79,6 +86,7 @@ struct StrategyOptions {
   std::vector<std::uint64_t> first =
       {};  ///< configurations to try first, best first; those outside of the space are ignored
   std::vector<Source> sources = {};
+  Prior prior = {};
 };
 
 /// Throws Error(invalid_argument) for an unknown name, naming the nearest.

@@ -42,6 +42,21 @@ TEST_CASE("candidates come by cost, differ to the model, and are explained") {
   CHECK(std::all_of(families.begin(), families.end(), [](const auto& family) { return family.second <= 5; }));
 }
 
+TEST_CASE("the order has the cheapest, and each configuration's estimate is what the ranking says") {
+  const Spec spec = parsed(edited("STAGES = [1, 2, 3]", "STAGES = [1, 2, 4, 8]"));
+  const DeviceModel device = model_of("sm_90");
+  const Space space = make_space(spec, spec.cases.front(), device_facts(device.info));
+  const Ranking ranking = rank_candidates(spec, space, spec.cases.front(), device, {});
+  const auto estimate = estimator(spec, space, spec.cases.front(), device.info);
+  CHECK(ranking.order.front() == ranking.configs.front().index);
+  for (const RankedConfig& config : ranking.configs) CHECK(estimate(config.index) == config.cost);
+  for (std::size_t i = 1; i < ranking.order.size(); ++i)
+    CHECK(estimate(ranking.order[i - 1]) <= estimate(ranking.order[i]));
+  std::uint64_t unfit = 0;
+  for (std::uint64_t index = 0; index < space.size(); ++index) unfit += std::isnan(estimate(index)) ? 1 : 0;
+  CHECK(unfit == ranking.unfit);
+}
+
 TEST_CASE("configurations that exceed the device's shared memory or threads are never listed") {
   const std::string text = edited("STAGES = [1, 2, 3]", "STAGES = [1, 2, 4, 8]");
   for (const char* arch : {"sm_75", "sm_90", "gfx90a", "gfx1100"}) {

@@ -1,6 +1,7 @@
 // Searches that start from knowledge: places to try first, and results of other devices.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -103,6 +104,42 @@ TEST_CASE("another device's results lead there sooner, complete or in part") {
       CHECK(mean_best(name, space, 12, {source_of(space, "near", 0.4, true, every)}) < 0.9 * cold);
     }
   }
+}
+
+TEST_CASE("a model of the hardware leads there sooner, and one that is wrong costs little") {
+  const Space space = space_with_switch();
+  // Estimates: alike but for the switch, and the opposite of the truth. Twelve configurations are always under way.
+  const auto model = [&](bool right) {
+    Prior prior{[&space, right](std::uint64_t index) {
+                  const double time = switched_time(space, index, 0.6, false);
+                  return right ? 0.01 * time : 1 / time;
+                },
+                {}};
+    for (std::uint64_t index = 0; index < space.size(); ++index) prior.best.push_back(index);
+    std::sort(prior.best.begin(), prior.best.end(),
+              [&](std::uint64_t a, std::uint64_t b) { return prior.time_ms(a) < prior.time_ms(b); });
+    prior.best.resize(400);
+    return prior;
+  };
+  const auto mean_best_of = [&](const Prior& prior, std::uint64_t evals) {
+    double sum = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      const auto search = make_strategy("auto", {space, seed, evals, {}, {}, prior});
+      std::vector<std::uint64_t> under_way = search->propose(12);
+      double best = INFINITY;
+      while (!under_way.empty()) {
+        const double time = switched_time(space, under_way.front(), 0, true);
+        best = std::min(best, time);
+        search->observe({under_way.front(), Outcome::ok, time});
+        under_way.erase(under_way.begin());
+        for (const std::uint64_t index : search->propose(1)) under_way.push_back(index);
+      }
+      sum += best / 6;
+    }
+    return sum;
+  };
+  CHECK(mean_best_of(model(true), 20) < 0.8 * mean_best_of({}, 20));
+  CHECK(mean_best_of(model(false), 80) < 1.1 * mean_best_of({}, 80));
 }
 
 TEST_CASE("with another device's results, fifteen evaluations reach what takes thirty without") {

@@ -199,12 +199,33 @@ TEST_CASE("a lesson takes failures for no times, and bounds for what they are wo
   CHECK(lesson.failure(0) == doctest::Approx(-1.0 / 6));
 }
 
+TEST_CASE("a lesson trusts a model of the hardware as far as the results agree with it") {
+  using Kind = SearchResult::Kind;
+  std::vector<SearchResult> results;
+  for (std::uint64_t i = 0; i < 8; ++i) results.push_back({i, Kind::measured, 1 + 0.05 * static_cast<double>(i)});
+  const auto explained = [&](const Lesson::Estimate& estimate) {
+    const Lesson lesson(results, estimate);
+    CHECK(lesson.best() == doctest::Approx(lesson.target(0) + lesson.explained(0)));
+    return lesson.explained(7) - lesson.explained(0);
+  };
+  const float all = explained([&](std::uint64_t index) { return 100 * results[index].time_ms; });
+  CHECK(Lesson(results).explained(3) == 0);
+  const Lesson right(results, [&](std::uint64_t index) { return 100 * results[index].time_ms; });
+  CHECK(right.target(7) == doctest::Approx(right.target(0)));  // nothing is left to learn
+  CHECK(all > 0);
+  CHECK(explained([&](std::uint64_t index) { return 1 / std::pow(results[index].time_ms, 4); }) == 0);
+  // What cannot run, as far as the model knows, is expected where slowness stops to matter.
+  const Lesson unknown(results, [&](std::uint64_t index) { return index == 3 ? NAN : results[index].time_ms; });
+  CHECK(unknown.explained(3) > unknown.explained(1));
+}
+
 TEST_CASE("the initial design begins in the middle and spreads") {
   std::vector<Value> values;
   for (int i = -50; i <= 50; ++i) values.push_back(number(i));
   const Space space({parameter("A", values), parameter("B", values)}, {}, {});
   const Features features(space);
-  InitialDesign design(space, features);
+  const Prior none;
+  InitialDesign design(space, features, none);
   Random random(5);
   std::vector<std::vector<float>> points;
   for (int i = 0; i < 6; ++i) points.push_back(plain(features, space, *design.next(random)));
