@@ -41,13 +41,15 @@ enum : std::size_t { FIELDS(XTUNE_FIELD_NAME) };
 
 // A product of a warpgroup has 64 rows, and takes 32 bytes along k.
 constexpr double product_rows = 64, product_bytes = 32;
-// Bytes per clock that tensor maps bring to a compute unit: 47 to 48 were seen on an H200 (kernels/gemm_hopper).
-constexpr double port_bytes = 48;
+// Bytes per clock that tensor maps bring to a compute unit, and that L2 gives all of them, per unit of the chip: up to
+// 48 were seen with all units of an H200 at work, and more with few (kernels/gemm_hopper).
+constexpr double port_bytes = 64, chip_bytes = 44;
 // Time of products whose tile ends within a row of 128 bytes, of that of whole rows: 1.3 to 1.45 on an H200.
 constexpr double ragged_time = 1.35;
 // Cycles from the order of a stage until it is there, and that blocks of a cluster wait for each other for every 128
 // bytes along k. A stage is ordered again one step after its products began, when the next ones have started.
-constexpr double stage_latency = 800, meeting_cycles = 20;
+// What several blocks load together is ordered when all have room for it, and is later by meeting_latency.
+constexpr double stage_latency = 800, meeting_cycles = 20, meeting_latency = 800, meeting_us = 1.4;
 // A block that does not persist begins, with barriers and its first loads. Bytes per clock of sums that a block writes
 // to another one's shared memory.
 constexpr double beginning_cycles = 3000, exchange_bytes = 16;
@@ -177,8 +179,9 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
       tile.bk * tile.all.bytes *
       (tile.loaded_rows * tile.waste_a / tile.along_n + tile.loaded_columns * tile.waste_b / tile.along_m);
   const double multiplied = 2 * tile.p * tile.q * tile.bk / unit.flops_per_cycle(result.rate);
+  const double port = std::min(port_bytes, chip_bytes * unit.units / std::min(unit.units, result.blocks));
   const double step_cycles =
-      std::max({multiplied, operands, loaded / port_bytes, direct * direct_cycles}) * (tile.ragged() ? ragged_time : 1);
+      std::max({multiplied, operands, loaded / port, direct * direct_cycles}) * (tile.ragged() ? ragged_time : 1);
   const double results = tile.bm * tile.bn * tile.c_bytes / tile.along_k;
   result.shared_cycles = steps * operands * fraction + 2 * results / unit.shared_bytes;
   result.l2_bytes = results;
@@ -186,13 +189,15 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   // The block's own chain: a stage is loaded again when its products are done. Writing is hidden by the other
   // consumer's products, or by the next tile's as far as there are buffers.
   const double ahead = std::max(1.0, tile.depth - 1);
-  const double waiting = std::max(0.0, stage_latency - (ahead - 1) * step_cycles) / ahead;
+  const bool together = tile.along_m * tile.along_n > 1;
+  const double latency = stage_latency + (together ? meeting_latency : 0);
+  const double waiting = std::max(0.0, latency - (ahead - 1) * step_cycles) / ahead;
   const bool several = result.blocks > unit.units && tile.along_k <= 1;  // tiles of a block
   const double in_buffers = value_or(values, parts, 2) * tile.groups * product_rows * 128;
   const double shown = !several ? 1 : tile.in_turns ? 0 : std::max(0.0, 1 - in_buffers / results);
   const double by_threads = value_or(values, tile_store, 1) != 0 ? 0 : 1;
   const double writing = results / 64 + 300;
-  const double meeting = tile.along_m * tile.along_n > 1 ? meeting_cycles * tile.bk * tile.all.bytes / 128 : 0;
+  const double meeting = together ? meeting_cycles * tile.bk * tile.all.bytes / 128 : 0;
   result.serial_cycles =
       steps * (step_cycles + waiting + meeting) * fraction + writing * (0.4 + 0.6 * shown + by_threads);
   // A consumer without a turn does nothing.
@@ -203,7 +208,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   if (tile.splits > 1) result.serial_cycles += sum_bytes * (1 + tile.splits) / unit.l2_bytes;
   if (tile.along_k > 1) result.serial_cycles += sum_bytes * (1 - 1 / tile.along_k) / exchange_bytes + beginning_cycles;
   if (tile.along_m * tile.along_n * tile.along_k > 2) result.blocks *= 1 + idle_share;
-  if (tile.along_m * tile.along_n > 1) result.extra_us = 0.6;
+  if (together) result.extra_us = meeting_us;
   if (tile.splits > 1) result.extra_us += 2;
   if (tile.splits < 1) result.serial_cycles *= 1.1;
   if (tile.splits < 1) result.extra_us += 5 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;
