@@ -2,7 +2,7 @@
 """Tunes the kernels of kernels/ and compares them with PyTorch and the vendor's libraries, on an NVIDIA GPU.
 
   benchmarks/kernels.py --xtune build/dev/src/cli/xtune [--only softmax] [--seconds 10] [--save results.json]
-  benchmarks/kernels.py --xtune build/dev/src/cli/xtune --draw 1 --seconds 8
+  benchmarks/kernels.py --xtune build/dev/src/cli/xtune --draw 1 --seconds 8 --first
   benchmarks/kernels.py --from results.json [--from more.json] --plot ratios.svg
 
 Each line has the time of the best configuration and of the others in microseconds, the ratio to the fastest of the
@@ -136,7 +136,11 @@ def print_head(session):
     print(f"{session.device}; a copy reads and writes {session.copy_GB_per_s:.0f} GB/s\n{common.header()}", flush=True)
 
 
-def print_means(results):
+def print_means(results, firsts):
+    for place, what in enumerate(("the first configuration", "the best of the first 8")):
+        if own := [pair[place] for pair in firsts or () if pair[place]]:
+            mean = math.exp(sum(map(math.log, own)) / len(own))
+            print(f"{what}: geometric mean {mean:.3f} of the search's best, minimum {min(own):.3f} of {len(firsts)}")
     ratios = {}
     for result in results:
         if result.ratio():
@@ -185,6 +189,12 @@ def main():
         metavar="SEED",
         help="measure 40 random products, whose sizes follow from SEED, by gemm_hopper",
     )
+    parser.add_argument(
+        "--first",
+        action="store_const",
+        const=[],
+        help="print, too, how good the first configurations are, beside the best of each search",
+    )
     parser.add_argument("--store", help="use this store, as in xtune run")
     parser.add_argument("--save", metavar="FILE.json", help="write the results to this file")
     parser.add_argument(
@@ -217,7 +227,7 @@ def main():
             session.save(options.save)
     else:
         session = measure(options)
-    print_means(session.results)
+    print_means(session.results, options.first)
     if options.plot:
         plot(session, options.plot)
 

@@ -92,6 +92,14 @@ def pins(problem):
     ]
 
 
+def first_ratios(answer):
+    """Time of the best measured configuration / time of the first one, and / of the best of the first eight, which are
+    what a model of the hardware proposes, if the spec has one. None: the first eight did not run."""
+    times = [tried.get("time_ms") if tried["outcome"] in ("ok", "pruned") else None for tried in answer["trace"]]
+    first, eight = times[0] if times else None, min(filter(None, times[:8]), default=None)
+    return (min(filter(None, times)) / first if first else 0, min(filter(None, times)) / eight) if eight else None
+
+
 def tune(options, spec, problem):
     """What `xtune run --format json` prints for a spec: its name in configs/, or its path."""
     path = spec if isinstance(spec, pathlib.Path) else ROOT / "configs" / f"{spec}.toml"
@@ -116,7 +124,10 @@ def tune(options, spec, problem):
         ) from None
     if not done.stdout.strip():
         raise SystemExit(f"error: {' '.join(command)}:\n{done.stderr}")
-    return json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    if options.first is not None and (ratios := first_ratios(answer)):
+        options.first.append(ratios)
+    return answer
 
 
 def tuned(options, spec, problem):

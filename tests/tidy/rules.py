@@ -230,7 +230,7 @@ LINES = {
     "src/core/device": 1131,
     "src/core/init": 5983,
     "src/core/measure": 1378,
-    "src/core/model": 2897,
+    "src/core/model": 2902,
     "src/core/resolve": 2840,
     "src/core/run": 6830,
     "src/core/search": 3218,
