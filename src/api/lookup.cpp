@@ -79,16 +79,11 @@ Choice best(const Tunable& tunable, const Bindings& problem, const LookupSetting
   const Question question = question_of(tunable, problem, settings.arch, settings.backend);
   const auto bundle = dispatch::open_bundle(settings.bundle, question.spec.kernel.name);
   dispatch::Selector selector(question.spec, dispatch::store_for(settings.store, settings.bundle, settings.frozen),
-                              bundle, settings.other_architectures, [&](const std::string& text) {
+                              bundle, settings.other_architectures, !settings.frozen, [&](const std::string& text) {
                                 if (settings.on_message) settings.on_message(text);
                               });
   dispatch::Selection selection = selector.select(question.spec, question.problem, question.device,
                                                   dispatch::compiled_archs(question.device, settings.arch));
-  if (!selection.record) {
-    Choice none;
-    none.reasons = std::move(selection.choice.reasons);
-    return none;
-  }
   return std::move(selection.choice);
 }
 

@@ -181,9 +181,22 @@ int print_best(BestOptions& given) {
     });
     const store::LookupResult found = stored.look_up(problem, fit);
     all = all && found.record;
+    std::optional<dispatch::Preferred> preferred;
+    if (!bundle && found.match == store::Match::nearest && found.distance > 0)
+      preferred = dispatch::preferred_by_model(spec, problem, target.device, found.record->config);
     choices.emplace_back(problem, found.record ? std::optional(found.record->config) : std::nullopt);
-    printer.add([&] { return answer_json(spec, problem, target.device, found); },
-                [&] { print_text(spec, problem, target.device, found); });
+    printer.add(
+        [&] {
+          Json json = answer_json(spec, problem, target.device, found);
+          json["preferred"] = preferred ? report::bindings_json(preferred->config) : Json();
+          return json;
+        },
+        [&] {
+          print_text(spec, problem, target.device, found);
+          if (preferred)
+            print_out("  a loaded kernel runs {}: {}\n", report::config_text(spec, preferred->config),
+                      preferred->reason);
+        });
     if (!given.share) continue;
     const store::TopValues top = top_values_of(spec, problem, target, stored, fit, *given.share);
     if (options.json()) printer.answers().back()["top_values"] = report::top_values_json(top);

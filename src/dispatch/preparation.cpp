@@ -42,7 +42,8 @@ Preparation::Preparation(const Parts& parts, const LoadSettings& settings, const
       say_(std::move(say)),
       bundle_(open_bundle(settings.bundle, parts.spec.kernel.name)),
       selector_(parts.spec, store_for(settings.store, settings.bundle, settings.frozen), bundle_,
-                settings.other_architectures, say_),
+                settings.other_architectures, settings.compile && !settings.frozen && settings.default_config.empty(),
+                say_),
       builder_(
           selector_.store(), bundle_,
           [this](const build::Artifact& artifact) { return parts_.runtime->understands(artifact); },
@@ -79,10 +80,11 @@ ChosenCase Preparation::choose(const Bindings& problem) {
     choice = std::move(none);
     choice.reasons.emplace_back("that configuration failed when this problem was tuned");
   }
-  choice.config.clear();
-  const space::Space space = spec::make_space(found.spec, problem, device::device_facts(found.device));
-  choice.config =
-      space.named(default_configs(found.spec, space, problem, found.device, settings_.default_config).front());
+  if (choice.config.empty()) {
+    const space::Space space = spec::make_space(found.spec, problem, device::device_facts(found.device));
+    choice.config =
+        space.named(default_configs(found.spec, space, problem, found.device, settings_.default_config).front());
+  }
   if (found.has_failed(choice.config))
     found.refusal = found.failure->message;
   else if (const std::string objection =

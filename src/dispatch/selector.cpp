@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -99,6 +100,9 @@ struct Selector::Query {
   std::string find_objection(const Bindings& config);
   /// The conditions of today's spec on records.
   store::LookupRules rules();
+  /// Replaces a measured configuration of another problem by the best of the model of the hardware, if the model
+  /// expects the measured one to take much longer for this problem.
+  void prefer_model(Selection& selection);
   Selection from_view(const store::StoreView& view);
   Selection selection_of(const store::LookupResult& found) const;
 };
@@ -216,12 +220,45 @@ Selection Selector::Query::from_records(const std::vector<store::Record>& record
   return selection;
 }
 
+std::optional<Preferred> preferred_by_model(const spec::Spec& spec, const Bindings& problem,
+                                            const device::DeviceInfo& device, const Bindings& measured) {
+  // Of eight products of gemm_hopper on an H200, the first of the model reached .92 of the tuned speed, the nearest
+  // problem's configuration .69; with this factor each got the better one (docs/dispatch.md).
+  constexpr double much_longer = 1.15;
+  if (!spec.candidates || spec.dispatch.default_config || std::isfinite(spec.dispatch.radius)) return std::nullopt;
+  if (!spec.objective.goals.empty()) return std::nullopt;
+  const space::Space space = spec::make_space(spec, problem, device::device_facts(device));
+  const std::optional<std::uint64_t> index = space.index_of(measured);
+  const auto ranking = model::suggest(spec, space, problem, device, 1).ranking;
+  if (!index || !ranking || !ranking->configs.front().estimate) return std::nullopt;
+  const model::RankedConfig& best = ranking->configs.front();
+  const double expected_ms = model::estimator(spec, space, problem, device)(*index);
+  if (expected_ms <= much_longer * best.cost) return std::nullopt;
+  return Preferred{
+      space.named(space.at(best.index)),
+      fmt::format("the {} model of the hardware expects {} of this configuration, and {} of its best",
+                  spec.candidates->template_name, base::human_time_ms(expected_ms), base::human_time_ms(best.cost))};
+}
+
+void Selector::Query::prefer_model(Selection& selection) {
+  Choice& found = selection.choice;
+  if (!selection.record || found.kind != Choice::Kind::nearest || found.distance == 0) return;
+  const std::optional<Preferred> preferred = preferred_by_model(spec, problem, device, found.config);
+  if (!preferred || !objection_to(preferred->config).empty()) return;
+  Choice predicted;
+  predicted.config = preferred->config;
+  predicted.reasons = std::move(found.reasons);
+  predicted.reasons.push_back("not taken: " + preferred->reason);
+  selection = {std::move(predicted), std::nullopt};
+}
+
 Selector::Selector(const spec::Spec& spec, std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
-                   bool other_architectures, std::function<void(const std::string&)> say)
+                   bool other_architectures, bool by_model, std::function<void(const std::string&)> say)
     : spec_(spec),
       store_(std::move(store)),
       bundle_(std::move(bundle)),
       other_architectures_(other_architectures),
+      by_model_(by_model),
       say_(std::move(say)) {}
 
 std::shared_ptr<const LoadedStores> Selector::stores_of(const device::DeviceInfo& device) {
@@ -361,6 +398,7 @@ Selection Selector::select(const spec::Spec& spec, const Bindings& problem, cons
                            const std::vector<std::string>& archs) {
   return with_query(spec, problem, device, archs, [&](Query& query) {
     Selection selection = from_all(query);
+    if (by_model_) query.prefer_model(selection);
     for (const std::string& objection : query.objections()) selection.choice.reasons.push_back("skipped: " + objection);
     return selection;
   });

@@ -26,7 +26,8 @@ build::Manifest manifest_of(const std::string& key, const std::filesystem::path&
 
 struct Selection {
   Choice choice;
-  std::optional<store::Record> record;  ///< the record behind the choice; unset: use the default configuration
+  /// The record behind the choice; unset: use the choice's configuration if it has one, else the default one.
+  std::optional<store::Record> record;
 };
 
 /// Exact (this problem on this kind of device), else the nearest in the bucket of the [dispatch] key, else the nearest
@@ -34,9 +35,10 @@ struct Selection {
 class Selector {
  public:
   /// spec must outlive it. say: receives reports of damage in the store, one line each. bundle: used in addition to the
-  /// store; may be null. store: empty: only the bundle is used.
+  /// store; may be null. store: empty: only the bundle is used. by_model: a nearest match gives way to the best
+  /// configuration of the spec's [candidates] if that is expected to be much faster.
   Selector(const spec::Spec& spec, std::filesystem::path store, std::shared_ptr<const store::Bundle> bundle,
-           bool other_architectures, std::function<void(const std::string&)> say);
+           bool other_architectures, bool by_model, std::function<void(const std::string&)> say);
 
   /// spec: the one given to the constructor, or restricted for this problem. archs: architectures that artifacts for
   /// this device may have. Throws as make_space does. A store that cannot be read has no records.
@@ -79,13 +81,23 @@ class Selector {
   const spec::Spec& spec_;
   const std::filesystem::path store_;
   const std::shared_ptr<const store::Bundle> bundle_;
-  const bool other_architectures_;
+  const bool other_architectures_, by_model_;
   const std::function<void(const std::string&)> say_;
   mutable std::mutex mutex_, causes_mutex_;
   std::map<std::string, std::shared_ptr<const LoadedStores>> loaded_stores_;  ///< by kind of device
   std::vector<store::Record> remembered_;
   std::set<std::string> causes_;  ///< causes of the warnings that were sent
 };
+
+/// What a model of the hardware puts before a configuration that was measured for another problem.
+struct Preferred {
+  Bindings config;
+  std::string reason;
+};
+/// The best configuration by the spec's [candidates], if `measured` is expected to take much longer for this problem.
+/// nullopt: it is not, there is no model for this spec or device, or the spec says by [dispatch] what answers.
+std::optional<Preferred> preferred_by_model(const spec::Spec& spec, const Bindings& problem,
+                                            const device::DeviceInfo& device, const Bindings& measured);
 
 /// A bundle that has records of the kernel; nullptr for an empty path. Throws Error(invalid_argument) with the bundle's
 /// contents if it has none of the kernel, Error(io).

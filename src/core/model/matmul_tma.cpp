@@ -100,6 +100,7 @@ struct Tile {
       if (!(size >= 1 && size < 1e9)) return false;
     return true;
   }
+  bool together() const { return along_m * along_n > 1; }  ///< several blocks load what they share once
   bool ragged() const { return loaded_rows > bm || loaded_columns > bn; }
   Problem all;
   double bm, bn, bk, depth, loaded_rows, loaded_columns, waste_a, waste_b, groups;
@@ -148,6 +149,14 @@ double registers_of(double sums, double consumers) {
   return own <= most ? std::min(own, shared_out) : own;
 }
 
+/// Cycles of a step in which nothing is multiplied: a stage is loaded again when its products are done.
+double waiting_of(const Tile& tile, double step_cycles) {
+  const double ahead = std::max(1.0, tile.depth - 1);
+  const double latency = stage_latency + (tile.together() ? meeting_latency : 0);
+  const double meeting = tile.together() ? meeting_cycles * tile.bk * tile.all.bytes / 128 : 0;
+  return std::max(0.0, latency - (ahead - 1) * step_cycles) / ahead + meeting;
+}
+
 Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   const Tile tile(values, type);
   Work result;
@@ -186,20 +195,16 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   result.shared_cycles = steps * operands * fraction + 2 * results / unit.shared_bytes;
   result.l2_bytes = results;
 
-  // The block's own chain: a stage is loaded again when its products are done. Writing is hidden by the other
-  // consumer's products, or by the next tile's as far as there are buffers.
-  const double ahead = std::max(1.0, tile.depth - 1);
-  const bool together = tile.along_m * tile.along_n > 1;
-  const double latency = stage_latency + (together ? meeting_latency : 0);
-  const double waiting = std::max(0.0, latency - (ahead - 1) * step_cycles) / ahead;
+  // The block's own chain. Writing is hidden by the other consumer's products, or by the next tile's as far as there
+  // are buffers; of one tile, a buffer waits for the last one.
   const bool several = result.blocks > unit.units && tile.along_k <= 1;  // tiles of a block
   const double in_buffers = value_or(values, parts, 2) * tile.groups * product_rows * 128;
   const double shown = !several ? 1 : tile.in_turns ? 0 : std::max(0.0, 1 - in_buffers / results);
   const double by_threads = value_or(values, tile_store, 1) != 0 ? 0 : 1;
-  const double writing = results / 64 + 300;
-  const double meeting = together ? meeting_cycles * tile.bk * tile.all.bytes / 128 : 0;
+  const double rounds = several ? 1 : std::max(1.0, std::ceil(results / in_buffers));
+  const double writing = results / 64 + 300 * rounds;
   result.serial_cycles =
-      steps * (step_cycles + waiting + meeting) * fraction + writing * (0.4 + 0.6 * shown + by_threads);
+      steps * (step_cycles + waiting_of(tile, step_cycles)) * fraction + writing * (0.4 + 0.6 * shown + by_threads);
   // A consumer without a turn does nothing.
   if (tile.in_turns && !several) result.serial_cycles += writing;
   // Sums of parts of k: through memory, written and then read by the last, or among the blocks of a cluster, whose next
@@ -208,7 +213,7 @@ Work work(FieldValues values, const device::DeviceModel& device, DType type) {
   if (tile.splits > 1) result.serial_cycles += sum_bytes * (1 + tile.splits) / unit.l2_bytes;
   if (tile.along_k > 1) result.serial_cycles += sum_bytes * (1 - 1 / tile.along_k) / exchange_bytes + beginning_cycles;
   if (tile.along_m * tile.along_n * tile.along_k > 2) result.blocks *= 1 + idle_share;
-  if (together) result.extra_us = meeting_us;
+  if (tile.together()) result.extra_us = meeting_us;
   if (tile.splits > 1) result.extra_us += 2;
   if (tile.splits < 1) result.serial_cycles *= 1.1;
   if (tile.splits < 1) result.extra_us += 5 + 3 * sum_bytes / unit.l2_bytes / unit.clock_GHz * 1e-3;

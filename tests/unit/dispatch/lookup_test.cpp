@@ -82,6 +82,40 @@ TEST_CASE("a configuration that is known to fail does not answer") {
   CHECK(holds(answer.reasons.back(), "BLOCK=64 ITEMS=1 failed for N=1024"));
 }
 
+TEST_CASE("a model of the hardware answers where it expects much more of its best than of the nearest problem's") {
+  Shop shop;
+  const std::string model =
+      "[candidates]\ntemplate = \"elementwise\"\n[candidates.map]\nn = \"N\"\nthreads = \"BLOCK\"\nitems = \"ITEMS\"\n";
+  shop.more = model;
+  shop.measure(1024, 32, 2.0);
+  constexpr std::int64_t large = 1 << 26;
+  const auto first_of_model = [&] {
+    CandidateSettings settings;
+    settings.arch = "sm_90";
+    settings.problem = {{"N", large}};
+    return candidates(Tunable::from_text(*shop.spec().text, shop.folder.path()), settings).front().config;
+  };
+  CHECK(Asker(shop)(1030).kind == Choice::Kind::nearest);
+  const Choice answer = Asker(shop)(large), chosen = shop.kernel().choice({{"N", large}});
+  CHECK(answer.kind == Choice::Kind::none);
+  CHECK(answer.config == first_of_model());
+  CHECK(chosen.config == answer.config);
+  CHECK(holds(answer.reasons.back(), "not taken: the elementwise model of the hardware expects"));
+  // Only where the answer can be compiled, and nothing else was asked for.
+  const auto kind_with = [&](auto change) {
+    Shop other;
+    other.more = model;
+    other.measure(1024, 32, 2.0);
+    change(other);
+    return other.kernel().choice({{"N", large}}).kind;
+  };
+  CHECK(kind_with([](Shop&) {}) == Choice::Kind::none);
+  CHECK(kind_with([](Shop& other) { other.settings.compile = false; }) == Choice::Kind::nearest);
+  CHECK(kind_with([&](Shop& other) { other.more = "[dispatch]\nradius = 99\n" + model; }) == Choice::Kind::nearest);
+  CHECK(kind_with([&](Shop& other) { other.more = "[dispatch]\ndefault = { BLOCK = 128 }\n" + model; }) ==
+        Choice::Kind::nearest);
+}
+
 TEST_CASE("lookups that make no sense are refused") {
   const Shop shop;
   const auto refused = [&](auto change) {
