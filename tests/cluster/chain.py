@@ -19,6 +19,7 @@ class BatchSystem:
     layout = []  # options of `xtune submit` for four processes
     short, long = [], []  # options for a time that ends before the search, and for one that does not
     devices = ""  # the variable with a process's GPUs; empty: GPUs are not asked for
+    gpus = ["0", "0", "1", "1"]  # what it is for four processes, on two nodes
     log_pattern = "*.log"
     remembers_jobs, accounts_late = True, False  # jobs that have ended: whether it knows them, and after some time
 
@@ -78,7 +79,7 @@ def devices_of(pids, variable):
     """What a variable is for these processes, by their nodes' names and ranks."""
     found = []
     for pid in pids:
-        words = pathlib.Path(f"/proc/{pid}/environ").read_text().split("\0")
+        words = pathlib.Path(f"/proc/{pid}/environ").read_text(errors="replace").split("\0")
         found += [word.split("=", 1)[1] for word in words if word.startswith(variable + "=")]
     return sorted(found)
 
@@ -93,7 +94,7 @@ def continued(trial, system):
     check([each["phase"] for each in first] == ["running", "queued"], f"jobs: {first}")
     if system.devices:
         devices = devices_of(pids, system.devices)
-        check(devices == ["0", "0", "1", "1"], f"the processes of two nodes see the GPUs {devices}")
+        check(devices == system.gpus, f"the processes see the GPUs {devices}")
     # On a slow machine they may be of a later job.
     system.wait_for(lambda: len(trial.measured()) >= 4 and len(trial.ranks()) == 4, "four measurements", 200)
     os.kill(trial.ranks()[-1], signal.SIGKILL)

@@ -36,7 +36,7 @@ scheduler_threads 1
 HOST = """\
 hostname localhost
 load_scaling NONE
-complex_values NONE
+complex_values gpu=4
 user_lists NONE
 xuser_lists NONE
 projects NONE
@@ -103,8 +103,9 @@ class GridEngine(BatchSystem):
     programs = ("sge_qmaster", "sge_execd", "qsub")
     skipped = "skipped: {} is not installed [apt: gridengine-master gridengine-exec gridengine-client]"
     sbin, ask, wait_for = Slurm.sbin, staticmethod(Slurm.ask), staticmethod(Slurm.wait_for)
-    scheduler, asked = "sge", "qstat"
-    layout = ["--nodes", "4"]  # slots of one host: the parallel environment places them
+    scheduler, asked, devices = "sge", "qstat", "CUDA_VISIBLE_DEVICES"
+    layout = ["--nodes", "4", "--gpus-per-node", "1"]  # slots of one host: the parallel environment places them
+    gpus = ["0", "1", "2", "3"]
     short, long = ["--time", "40"], ["--time", "600"]
     accounts_late = True
 
@@ -143,6 +144,8 @@ class GridEngine(BatchSystem):
             scheduler = re.sub(r"(schedule_interval +)\S+", r"\g<1>0:0:1", self.ask("qconf", "-ssconf"))
             scheduler = re.sub(r"(flush_\w+_sec +)\S+", r"\g<1>1", scheduler)
             self.tell(["qconf", "-Msconf", self.file("scheduler", scheduler)])
+            complexes = self.ask("qconf", "-sc") + "\ngpu gpu INT <= YES YES 0 0\n"  # each slot counts
+            self.tell(["qconf", "-Mc", self.file("complexes", complexes)])
             self.tell(["qconf", "-Ae", self.file("host", HOST)])
             self.tell(["/usr/sbin/sge_execd"])
             self.tell(["qconf", "-Ap", self.file("environment", ENVIRONMENT)])

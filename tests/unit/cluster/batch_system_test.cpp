@@ -279,7 +279,7 @@ TEST_CASE("Each system's scripts are good shell and say what is asked for") {
       {"lsf",
        {"#BSUB -n 4\n#BSUB -R 'span[ptile=2]'\n#BSUB -R 'affinity[core(4)]'\n#BSUB -gpu num=2\n",
         "blaunch -no-shell \"$host\" bash"}},
-      {"sge", {"#$ -pe mpi 16\n#$ -l gpu=1\n#$ -q gpuq\n", "qrsh -inherit -nostdin \"$host\" bash"}}};
+      {"sge", {"#$ -pe mpi 4\n#$ -l gpu=1\n#$ -q gpuq\n", "qrsh -inherit -nostdin \"$host\" bash"}}};
   for (const auto& [system, parts] : expected) {
     CAPTURE(system);
     const std::vector<JobStep> steps = job_steps(submission_for(system, folder.path()));
