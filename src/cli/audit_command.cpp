@@ -198,7 +198,7 @@ void add_audit_command(CLI::App& app, Context& context) {
   search
       .value("--seconds", options.search.seconds, "S",
              "Stop each tuning after this much time; kernels are then compiled again in each of them")
-      ->check(positive_seconds());
+      ->check(positive("seconds"));
   add_strategy_option(command, options.search.strategy);
   search.number("--seed", options.search.seed, 0,
                 "Seed the first tuning; each further one has the next number as seed");

@@ -3,7 +3,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/ranges.h>
-#include <re2/re2.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -115,8 +114,10 @@ void check(const cluster::Submission& submission) {
         throw bad_argument("--arch-component: {} has no {}; say what it has instead behind --", system.name, key);
   if (!submission.max_gpu_hours) return;
   const auto hours = cluster::gpu_hours(submission);
-  if (!hours) throw bad_argument("--max-gpu-hours: say how long a job may run, as in --time 2:00:00");
-  if (*hours <= 0) throw bad_argument("--max-gpu-hours: say how many GPUs a node has, as in --gpus-per-node 4");
+  if (!hours || *hours <= 0)
+    throw bad_argument(
+        "--max-gpu-hours: say how long a job may run and how many GPUs a node has, as in --time 2:00:00 "
+        "--gpus-per-node 4");
   if (*hours > *submission.max_gpu_hours)
     throw bad_argument("--max-gpu-hours {:g}: the first job asks for {:.3g} GPU hours; ask for less time or fewer GPUs",
                        *submission.max_gpu_hours, *hours);
@@ -127,6 +128,12 @@ struct Estimate {
   std::optional<double> gpu_seconds = 0;
   bool may_use_gpus = false;
 };
+
+double most_evals(const spec::Spec& spec) {
+  double configurations = 1;
+  for (const space::Parameter& each : spec.parameters) configurations *= static_cast<double>(each.values.size());
+  return configurations;
+}
 
 /// Errors in options or a spec must be reported now, not when the job starts.
 Estimate check(const SubmitOptions& options, const cluster::Submission& submission) {
@@ -159,13 +166,14 @@ Estimate check(const SubmitOptions& options, const cluster::Submission& submissi
     const spec::Spec spec = read_spec(item.path, options_for(item, options.common), "");
     estimate.may_use_gpus =
         estimate.may_use_gpus || (!spec.replays() && !(spec.process && spec.process->device == "host"));
-    constexpr double expected_s = 1, usual_evals = 400;  // of one configuration; of a strategy that learns
+    constexpr double expected_s = 1;            // of one configuration
+    constexpr std::uint64_t usual_evals = 400;  // of a strategy that learns
     const bool all = spec.search.strategy == "exhaustive" && !spec.search.evals && spec.search.effort == "full";
     std::optional<double> case_s;
     if (spec.search.seconds)
       case_s = gpus * *spec.search.seconds;
     else if (!all)
-      case_s = expected_s * static_cast<double>(spec.search.max_evals(static_cast<std::uint64_t>(usual_evals)));
+      case_s = expected_s * std::min(static_cast<double>(spec.search.max_evals(usual_evals)), most_evals(spec));
     if (estimate.gpu_seconds && case_s)
       *estimate.gpu_seconds += *case_s * static_cast<double>(spec.cases.size());
     else
@@ -191,7 +199,8 @@ std::string gpu_hours_text(const Json& hours) {
     return value.is_null() ? std::string(otherwise) : fmt::format("{:.3g}", value.get<double>());
   };
   return fmt::format("GPU hours: each of at most {} jobs asks for {}{}; the search needs about {}, which assumes {}",
-                     hours["max_jobs"].get<int>(), text(hours["asked_by_each_job"], "an unknown number (no --time)"),
+                     hours["max_jobs"].get<int>(),
+                     text(hours["asked_by_each_job"], "an unknown number (no --time or no --gpus-per-node)"),
                      hours["max"].is_null() ? "" : ", together at most " + text(hours["max"], ""),
                      text(hours["estimated"], "an unknown number (no budget)"), hours["assumes"].get<std::string>());
 }
@@ -248,12 +257,8 @@ void warn_of_home(const fs::path& store) {
 
 /// A job gets no GPU unless it asks for one: by xtune's options, or those of the submit command.
 void warn_of_no_gpu(const cluster::Submission& submission) {
-  const RE2 gpus(submission.system->given.gpus, RE2::Quiet);
-  const auto asks = [&gpus](const std::string& word) { return RE2::FullMatch(word, gpus); };
-  if (std::any_of(submission.options.begin(), submission.options.end(), asks) ||
-      std::any_of(submission.setup.begin(), submission.setup.end(), asks) ||
-      std::any_of(submission.components.begin(), submission.components.end(),
-                  [](const auto& each) { return each.gpus_per_node > 0 || !each.gres.empty(); }))
+  if (std::any_of(submission.components.begin(), submission.components.end(),
+                  [&](const auto& each) { return cluster::asks_for_gpus(submission, each); }))
     return;
   tell(
       "warning: the job asks {} for no GPU, so it tunes on the CPU: --gpus-per-node N asks for N on each node, and "
@@ -363,7 +368,7 @@ void add_submit_command(CLI::App& app, Context& context) {
         "the one before ends");
   job.value("--max-gpu-hours", options.max_gpu_hours, "H",
             "Submit no further job that would ask for more than H hours of GPUs together with those before")
-      ->check(CLI::PositiveNumber);
+      ->check(positive("hours"));
   command
       .add_option_function<int>("--restarts", [&options = options](int restarts) { options.max_jobs = restarts + 1; })
       ->check(whole_number(0, 1'000'000))
@@ -633,7 +638,7 @@ void add_status_command(CLI::App& app, Context& context) {
       ->required(false);
   const OptionGroup job(command, option_group::job);
   job.flag("--watch", options.watch, "Repeat until all processes have finished");
-  job.value("--every", options.every_s, "S", "Repeat after this many seconds")->check(positive_seconds());
+  job.value("--every", options.every_s, "S", "Repeat after this many seconds")->check(positive("seconds"));
   add_format_option(command, options.format, "Print text, or JSON: with --watch, a line each time");
   add_store_option(command, options.store, "Use the store of the job");
 }

@@ -46,11 +46,11 @@ CLI::Validator whole_number(std::uint64_t min, std::uint64_t max) {
       "");
 }
 
-CLI::Validator positive_seconds() {
-  return {[](std::string& text) {
+CLI::Validator positive(const char* unit) {
+  return {[unit](std::string& text) {
             const std::optional<double> value = number_in<double>(text);
             if (value && *value > 0 && *value <= 1e9) return std::string();
-            return fmt::format("expected seconds, more than 0 and at most 1e9, got '{}'", base::printable(text, 80));
+            return fmt::format("expected {}, more than 0 and at most 1e9, got '{}'", unit, base::printable(text, 80));
           },
           ""};
 }

@@ -52,7 +52,7 @@ CLI::Validator one_of(std::vector<std::string> words);
 CLI::Option* restrict_to(CLI::Option* option, std::vector<std::string> words);
 inline constexpr auto max_whole_number = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 CLI::Validator whole_number(std::uint64_t min, std::uint64_t max = max_whole_number);
-CLI::Validator positive_seconds();
+CLI::Validator positive(const char* unit);
 CLI::Validator not_empty();
 
 /// Adds options of one group to a command. The help shows defaults other than 0 and empty texts.

@@ -329,7 +329,7 @@ namespace {
 void add_search_options(CLI::App& command, RunOptions& options) {
   const OptionGroup search(command, option_group::search);
   search.number("--evals", options.search.evals, 1, "Stop after this many configurations");
-  search.value("--seconds", options.search.seconds, "S", "Stop after this much time")->check(positive_seconds());
+  search.value("--seconds", options.search.seconds, "S", "Stop after this much time")->check(positive("seconds"));
   search.words("--effort", options.search.effort, spec::effort_words(),
                "Predict a configuration and measure nothing, stop after 10 configurations, or use the whole budget");
   add_strategy_option(command, options.search.strategy);

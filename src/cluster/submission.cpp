@@ -235,12 +235,24 @@ Words directive_words(const BatchSystem& system, const Words& lines) {
   return words;
 }
 
+bool asks_for_gpus(const Submission& submission, const JobComponent& component) {
+  const RE2 gpus(submission.system->given.gpus, RE2::Quiet);
+  const auto asks = [&gpus](const Words& options) {
+    return std::any_of(options.begin(), options.end(), [&](const auto& word) { return RE2::FullMatch(word, gpus); });
+  };
+  return component.gpus_per_node > 0 || !component.gres.empty() || asks(submission.options) ||
+         asks(directive_words(*submission.system, submission.setup));
+}
+
 std::optional<double> gpu_hours(const Submission& submission) {
   const std::string time = given_option(submission.system->given.time, submission.options).value;
   const auto seconds = parse_duration(time, &submission.system->options);
   if (!seconds) return std::nullopt;
   double gpus = 0;
-  for (const JobComponent& component : submission.components) gpus += component.nodes * component.gpus_per_node;
+  for (const JobComponent& component : submission.components) {
+    if (component.gpus_per_node == 0 && asks_for_gpus(submission, component)) return std::nullopt;
+    gpus += component.nodes * component.gpus_per_node;
+  }
   return gpus * *seconds / 3600;
 }
 

@@ -33,7 +33,9 @@ struct Submission {
   std::optional<double> max_gpu_hours;           ///< of the measuring jobs together
 };
 
-/// nodes x GPUs x time that a measuring job asks for; nullopt: its options do not say the time in a form that is known.
+/// Whether the component gets GPUs, also by options that do not count them.
+bool asks_for_gpus(const Submission& submission, const JobComponent& component);
+/// nodes x GPUs x time that a measuring job asks for; nullopt: the time, or how many GPUs, is not known.
 std::optional<double> gpu_hours(const Submission& submission);
 
 struct JobStep {

@@ -230,7 +230,24 @@ TEST_CASE("The GPU hours of jobs are asked for, estimated and bounded") {
   CHECK(more.exit_code == 2);
   CHECK(has(more.stderr_text, "the first job asks for 1 GPU hours"));
   CHECK(has(with({"--max-gpu-hours", "9"}).stderr_text, "say how long a job may run"));
-  CHECK(with({"--max-gpu-hours", "-1"}).exit_code == 2);
+  for (const char* few : {"-1", "0", "nan", "inf"}) {
+    const CommandResult none = with({"--time", "900", "--max-gpu-hours", few});
+    CHECK(none.exit_code == 2);
+    CHECK(has(none.stderr_text, "--max-gpu-hours: expected hours, more than 0"));
+  }
+  // GPUs in a number that only the batch system knows.
+  const std::vector<std::string> uncounted{"submit", spec, "--dry-run", "--scheduler", "slurm", "--time", "900"};
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"--arch-component", "gres=gpu:4"}, {"--setup", "#SBATCH -G 4"}, {"--", "--gpus=4"}}) {
+    std::vector<std::string> command = uncounted;
+    command.insert(command.end(), asked.begin(), asked.end());
+    CHECK(has(cli.xtune(command).stdout_text, "each of at most 20 jobs asks for an unknown number"));
+    command.insert(command.begin() + 1, {"--max-gpu-hours", "9"});
+    CHECK(has(cli.xtune(command).stderr_text, "--max-gpu-hours: say how long a job may run and how many GPUs"));
+  }
+  CHECK(has(cli.xtune(uncounted).stdout_text, "jobs asks for 0;"));
+  // A space of one configuration.
+  CHECK(parsed(with({"--format", "json"}))["gpu_hours"]["estimated"].get<double>() == doctest::Approx(1.0 / 3600));
 }
 
 TEST_CASE("status reports a named study only from its files") {
