@@ -1,5 +1,5 @@
-// A library in the place of NVML: the calls that fix clocks, and the processes of a device and of its MIG part. The
-// device's state is in its own variables.
+// A library in the place of NVML: the calls that fix clocks, and the processes of a device and of its MIG part, among
+// them clients of MPS. The device's state is in its own variables.
 namespace {
 
 struct Process {
@@ -9,6 +9,7 @@ struct Process {
 };
 
 unsigned locked_mhz = 0;  // 0: not locked
+unsigned clients = 0;     // of MPS: the last processes
 int refusal = 0;          // what the calls that change clocks answer
 bool has_default = true, part = false;
 
@@ -30,6 +31,19 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, Proce
   for (unsigned i = 0; i < *count; ++i) processes[i] = {4711 + i, 0, 0, 0};
   return 0;
 }
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void*, unsigned* count, Process* processes) {
+  *count = clients;
+  for (unsigned i = 0; i < clients; ++i) processes[i] = {4712 - i, 0, 0, 0};
+  return 0;
+}
+int nvmlDeviceGetTotalEnergyConsumption(void* handle, unsigned long long* energy_mj) {
+  *energy_mj = 5000;
+  return handle == &locked_mhz ? 0 : 3;
+}
+int nvmlDeviceGetPowerUsage(void* handle, unsigned* power_mw) {
+  *power_mw = 300000;
+  return handle == &locked_mhz ? 0 : 3;
+}
 int nvmlDeviceGetDefaultApplicationsClock(void*, int clock, unsigned* mhz) {
   *mhz = 1500;
   return has_default && clock == 0 ? 0 : 3;
@@ -50,5 +64,6 @@ const char* nvmlErrorString(int code) {
 
 unsigned fake_nvml_locked_mhz() { return locked_mhz; }
 void fake_nvml_refuse(int code) { refusal = code; }
+void fake_nvml_set_clients(unsigned count) { clients = count; }
 void fake_nvml_set_default(bool known) { has_default = known; }
 }

@@ -2,6 +2,7 @@
 // Reference; they are stable since R510).
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -49,6 +50,7 @@ class Nvml {
     find("nvmlDeviceGetTotalEccErrors", errors_);
     find("nvmlDeviceGetComputeRunningProcesses_v3", processes_);
     if (!processes_) find("nvmlDeviceGetComputeRunningProcesses_v2", processes_);
+    find("nvmlDeviceGetMPSComputeRunningProcesses_v3", mps_processes_);
     find("nvmlDeviceGetDefaultApplicationsClock", default_clock_);
     find("nvmlDeviceSetGpuLockedClocks", lock_clocks_);
     find("nvmlDeviceResetGpuLockedClocks", reset_clocks_);
@@ -74,8 +76,9 @@ class Nvml {
     unsigned value = 0;
     unsigned long long wide = 0;
     if (temperature_ && temperature_(device, core_temperature, &value) == success) state.temperature_c = value;
-    if (power_ && power_(device, &value) == success) state.power_w = value * 1e-3;
-    if (energy_ && energy_(device, &wide) == success) state.energy_j = static_cast<double>(wide) * 1e-3;
+    const bool whole = part == device;  // whose counters these are
+    if (whole && power_ && power_(device, &value) == success) state.power_w = value * 1e-3;
+    if (whole && energy_ && energy_(device, &wide) == success) state.energy_j = static_cast<double>(wide) * 1e-3;
     if (max_clock_ && max_clock_(device, sm_clock, &value) == success) state.max_clock_mhz = value;
     if (errors_ && errors_(device, uncorrected, since_boot, &wide) == success) state.uncorrected_errors = wide;
     if (throttling_ && throttling_(device, &wide) == success)
@@ -103,14 +106,26 @@ class Nvml {
     function = reinterpret_cast<Function>(library_.find(name));
   }
 
-  std::vector<int> processes(Handle device) const {
+  using ListProcesses = int (*)(Handle, unsigned*, Process*);
+
+  static std::vector<int> listed(ListProcesses list_processes, Handle device) {
     std::vector<int> ids;
     std::array<Process, 64> list{};
     unsigned count = list.size();
-    if (!processes_) return ids;
-    const int status = processes_(device, &count, list.data());
+    if (!list_processes) return ids;
+    const int status = list_processes(device, &count, list.data());
     if (status != success && status != too_small) return ids;
     for (unsigned i = 0; i < count && i < list.size(); ++i) ids.push_back(static_cast<int>(list[i].id));
+    return ids;
+  }
+
+  /// Without the server of MPS, which has a context beside those of its clients, and computes nothing.
+  std::vector<int> processes(Handle device) const {
+    std::vector<int> ids = listed(processes_, device);
+    const std::vector<int> clients = listed(mps_processes_, device);
+    const auto server = std::find_if(
+        ids.begin(), ids.end(), [&](int id) { return std::find(clients.begin(), clients.end(), id) == clients.end(); });
+    if (!clients.empty() && server != ids.end()) ids.erase(server);
     return ids;
   }
 
@@ -123,7 +138,7 @@ class Nvml {
   int (*max_clock_)(Handle, int, unsigned*) = nullptr;
   int (*throttling_)(Handle, unsigned long long*) = nullptr;
   int (*errors_)(Handle, int, int, unsigned long long*) = nullptr;
-  int (*processes_)(Handle, unsigned*, Process*) = nullptr;
+  ListProcesses processes_ = nullptr, mps_processes_ = nullptr;
   int (*default_clock_)(Handle, int, unsigned*) = nullptr;
   int (*lock_clocks_)(Handle, unsigned, unsigned) = nullptr;
   int (*reset_clocks_)(Handle) = nullptr;

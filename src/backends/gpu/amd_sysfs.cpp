@@ -224,7 +224,13 @@ std::function<measure::DeviceState()> open_amd_monitor(const std::string& pci_ad
   const fs::path device = root / "sys/bus/pci/devices" / address;
   std::error_code error;
   if (address.empty() || !fs::is_directory(device, error)) return {};
-  return [device, root] { return state_of(device, root); };
+  const std::string partition = amd_partition(address, root);
+  const bool whole = partition.empty() || partition.starts_with("SPX");
+  return [device, root, whole] {
+    measure::DeviceState state = state_of(device, root);
+    if (!whole) state.energy_j = state.power_w = std::nullopt;  // the counters are those of the whole device
+    return state;
+  };
 }
 
 std::string amd_partition(const std::string& pci_address, const fs::path& root) {

@@ -87,6 +87,21 @@ TEST_CASE("a part of an AMD device is named by its compute and memory mode; a wh
   CHECK(partition("0000:c1:00.3") == "CPX, NPS4");  // of the fourth partition
 }
 
+TEST_CASE("energy and power of a part are unknown, since the counters are those of the whole device") {
+  const FileTree tree;
+  tree.write(amd_device + "hwmon/hwmon3/power1_average", "305000000\n");
+  tree.write(amd_device + "gpu_metrics", std::string("\x20\x01\x01\x04", 4) + std::string(284, '\x01'));
+  const auto counts = [&](const std::string& compute) {
+    tree.write(amd_device + "current_compute_partition", compute);
+    const DeviceState state = gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path())();
+    CHECK(state.power_w.has_value() == state.energy_j.has_value());
+    return state.energy_j.has_value();
+  };
+  tree.write(amd_device + "current_memory_partition", "NPS4\n");
+  CHECK(counts("SPX\n"));
+  CHECK_FALSE(counts("CPX\n"));
+}
+
 TEST_CASE("values that are not in the files stay unset; no device, no monitor") {
   const FileTree tree;
   CHECK_FALSE(gpu::open_amd_monitor("0000:c1:00.0", tree.folder.path()));

@@ -22,10 +22,12 @@ struct FakeNvml {
   system::DynamicLibrary library = system::DynamicLibrary::open({XTUNE_FAKE_NVML});
   unsigned (*locked_mhz)() = nullptr;
   void (*refuse)(int) = nullptr;
+  void (*set_clients)(unsigned) = nullptr;
   void (*set_default)(bool) = nullptr;
   FakeNvml() {
     library.get("fake_nvml_locked_mhz", locked_mhz);
     library.get("fake_nvml_refuse", refuse);
+    library.get("fake_nvml_set_clients", set_clients);
     library.get("fake_nvml_set_default", set_default);
     refuse(0);
     set_default(true);
@@ -58,6 +60,29 @@ TEST_CASE("of a MIG device only the processes of the own part count") {
   CHECK(processes("GPU-a1") == std::vector<int>{4711, 4712});
   CHECK(processes("MIG-a1") == std::vector<int>{4711});
   CHECK(processes("MIG-b1").empty());  // unknown to NVML
+}
+
+TEST_CASE("energy and power of a MIG device are unknown, since the counters are those of the whole") {
+  const auto state = [](const std::string& uuid) {
+    return cuda::open_monitor("0000:18:00.0", uuid, XTUNE_FAKE_NVML)();
+  };
+  CHECK(state("GPU-a1").energy_j == 5);
+  CHECK(state("GPU-a1").power_w == 300);
+  for (const char* part : {"MIG-a1", "MIG-b1"}) {
+    CHECK_FALSE(state(part).energy_j);
+    CHECK_FALSE(state(part).power_w);
+  }
+}
+
+TEST_CASE("the server of MPS is no process that computes; other clients are") {
+  const FakeNvml nvml;
+  const auto processes = [&](unsigned clients) {
+    nvml.set_clients(clients);
+    return cuda::open_monitor("0000:18:00.0", "GPU-a1", XTUNE_FAKE_NVML)().processes;
+  };
+  CHECK(processes(1) == std::vector<int>{4712});
+  CHECK(processes(2) == std::vector<int>{4711, 4712});
+  CHECK(processes(0) == std::vector<int>{4711, 4712});  // no MPS
 }
 
 TEST_CASE("a client of MPS with a share of the threads is another device") {
