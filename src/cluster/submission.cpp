@@ -484,6 +484,7 @@ class Scripts {
     values["host"] = "\"$host\"";
     return fmt::format(
         "mapfile -t hosts < <({})\n"
+        "[ \"${{#hosts[@]}}\" -gt 0 ] || exit 1\n"
         "declare -A here there\n"
         "for host in \"${{hosts[@]}}\"; do here[$host]=$((${{here[$host]-0}} + 1)); done\n"
         "for rank in \"${{!hosts[@]}}\"; do\n"

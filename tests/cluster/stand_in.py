@@ -120,7 +120,7 @@ def bsub(words):
     script = sys.stdin.read()
     if "\n#BSUB -J " not in script:
         sys.exit("no script on the standard input")
-    variables = lambda number: {"LSB_JOBID": str(number), "LSB_HOSTS": "n1 n1 n2 n2"}
+    variables = lambda number: {"LSB_JOBID": str(number), "LSB_MCPU_HOSTS": "n1 2 n2 2"}
     job = take(script, dependency, variables, ["PEND", "RUN", "DONE"])
     print(f"Job <{job}> is submitted to default queue <normal>.")
 

@@ -294,5 +294,7 @@ TEST_CASE("Each system's scripts are good shell and say what is asked for") {
         CHECK_MESSAGE(checked.ok(), checked.stdout_text);
       }
     }
+    if (system == "lsf")  // without the variable that names its hosts
+      CHECK(run_command({"bash", (folder.path() / "measure.sh").string()}).exit_code == 1);
   }
 }
