@@ -106,6 +106,13 @@ void check(const cluster::Submission& submission) {
         "--arch-component: {} has no heterogeneous jobs; submit each type of GPU by itself, with the "
         "same --store",
         system.name);
+  const auto needs = [&](const char* option, std::initializer_list<const char*> any_of) {
+    if (std::none_of(any_of.begin(), any_of.end(), [&](const char* placeholder) { return system.has(placeholder); }))
+      throw bad_argument("{}: {} has no such option; say it behind --", option, system.name);
+  };
+  if (submission.cpus_per_task > 0) needs("--cpus-per-task", {"cores", "node_cores", "slots"});
+  for (const cluster::JobComponent& each : submission.components)
+    if (each.nodes > 1) needs("--nodes", {"nodes", "ranks", "slots"});
   for (const cluster::JobComponent& each : submission.components)
     for (const auto& [key, placeholder, value] : {std::tuple("gres", "gres", &each.gres),
                                                   {"constraint", "constraint", &each.constraint},

@@ -205,6 +205,11 @@ queued = "W"
   refused({"--arch-component", "gres=gpu:2"}, "Own has no gres");
   refused({"--account", "a"}, "--account: Own has no such option");
   refused({"--time", "soon"}, "--time 'soon'");
+  refused({"--cpus-per-task", "2"}, "--cpus-per-task: Own has no such option");
+  std::string one_node = read_file(file);
+  one_node.replace(one_node.find("{nodes}"), 7, "1");
+  cli.write("own.toml", one_node);
+  refused({"--nodes", "2"}, "--nodes: Own has no such option");
   cli.write("own.toml", "name = 1\n");
   refused({}, "own.toml:1:8: name: expected a string, got an integer");
 }
