@@ -168,6 +168,7 @@ BatchSystem read_batch_system(const std::string& text, const std::string& file) 
   if (system.start.command.empty() == (system.start.hosts.empty() || system.start.on_host.empty()))
     document.fail(start.at, "[start] needs either 'command', or 'hosts' and 'on_host'");
   if (system.submit.command.empty()) document.fail(document.root().find("submit")->at, "submit.command is empty");
+  if (system.options.prefix.empty()) document.fail(document.root().find("options")->at, "options.prefix is empty");
   if (system.found_by.empty()) system.found_by = {system.submit.command.front()};
   return system;
 }

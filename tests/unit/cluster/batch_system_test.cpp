@@ -89,6 +89,7 @@ TEST_CASE("The least file is complete; errors name file, line and key") {
   CHECK(
       has(mistake(with("prefix", "prefx")), "own.toml:7:1: unknown key 'prefx' in [options] (did you mean 'prefix'?)"));
   CHECK(has(mistake(with("prefix = \"#OWN\"", "")), "own.toml:6:1: [options] has no 'prefix'"));
+  CHECK(has(mistake(with("\"#OWN\"", "\"\"")), "own.toml:6:1: options.prefix is empty"));
   CHECK(has(mistake(with("{ranks}", "{rank}")),
             "own.toml:9:11: start.command: unknown placeholder '{rank}' (did you mean 'ranks'?)"));
   CHECK(has(mistake(with("'(\\d+)'", "'(\\d+'")), "own.toml:4:7: submit.job: missing )"));
