@@ -310,7 +310,7 @@ fs::path absolute_path(const fs::path& path) {
 }
 
 fs::path temporary_folder() {
-  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR", "SLURM_TMPDIR"})
+  for (const char* name : {"XTUNE_TMP_DIR", "TMPDIR"})
     if (const char* value = std::getenv(name); value && *value) return absolute_path(value);
   return "/tmp";
 }

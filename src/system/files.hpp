@@ -35,7 +35,7 @@ void write_output_file(const std::filesystem::path& path, const std::function<vo
 /// working directory has been removed or cannot be read.
 std::filesystem::path absolute_path(const std::filesystem::path& path);
 
-/// XTUNE_TMP_DIR, else TMPDIR, else SLURM_TMPDIR, else /tmp.
+/// XTUNE_TMP_DIR, else TMPDIR, else /tmp.
 std::filesystem::path temporary_folder();
 
 /// A new private directory in temporary_folder(), removed with its contents on destruction (never throws). Its name
