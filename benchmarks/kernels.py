@@ -25,6 +25,7 @@ import picture
 # The modules of kernels/, and the kernels that each measures.
 GROUPS = {
     "gemm": ["gemm_hopper", "gemm", "gemm_f16"],
+    "grouped": ["gemm_grouped"],
     "attention": ["attention_hopper", "attention_hopper_variable"],
     "sparse_attention": ["sparse_attention"],
     "delta": ["chunk_delta_h", "gated_delta"],

@@ -6,12 +6,9 @@ import contextlib
 import functools
 import inspect
 import itertools
-import pathlib
 import random
-import struct
-import tempfile
 
-from common import BYTES, ROOT, Result, difference, library_times, tuned
+from common import BYTES, Result, difference, library_times, spec_with_integers, tuned
 
 EQUAL, VARIABLE = "attention_hopper", "attention_hopper_variable"
 # PyTorch's names of its backends.
@@ -95,25 +92,12 @@ def label(problem):
     return ", ".join([problem["TYPE"]] * (problem["TYPE"] != "bf16") + words)
 
 
-@contextlib.contextmanager
 def spec_of(kernel, starts):
-    """The spec's path. Lengths of sequences are a file that the spec names, so theirs is a copy that names another one."""
-    spec = ROOT / "configs" / f"{kernel}.toml"
+    """A context with the spec. Lengths of sequences are a file that the spec names, so theirs is a copy that names another
+    one."""
     if kernel != VARIABLE:
-        yield spec
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        file, copy = pathlib.Path(folder, "starts.npy"), pathlib.Path(folder, spec.name)
-        header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(starts)},), }}".ljust(117) + "\n"
-        file.write_bytes(
-            b"\x93NUMPY\x01\x00"
-            + struct.pack("<H", len(header))
-            + header.encode()
-            + struct.pack(f"<{len(starts)}i", *starts)
-        )
-        text = spec.read_text().replace('"../kernels/attention_hopper/starts.npy"', f'"{file}"')
-        copy.write_text(text.replace('"../kernels/', f'"{ROOT}/kernels/'))
-        yield copy
+        return contextlib.nullcontext(kernel)
+    return spec_with_integers(kernel, 'file = "../kernels/attention_hopper/starts.npy"', starts)
 
 
 def attend(torch, backend, q, k, v, causal):

@@ -1,4 +1,5 @@
 """What all comparisons with a library need: tuning, timing, fresh processes, and a line of the table."""
+import contextlib
 import dataclasses
 import json
 import math
@@ -6,8 +7,10 @@ import os
 import pathlib
 import signal
 import statistics
+import struct
 import subprocess
 import sys
+import tempfile
 
 CACHES = ("XTUNE_CACHE_DIR", "TRITON_CACHE_DIR", "TILELANG_CACHE_DIR", "HELION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
 CACHES += ("CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
@@ -134,6 +137,21 @@ def tuned(options, spec, problem):
     """(milliseconds of the best configuration, the configuration); (None, {}) without one."""
     best = tune(options, spec, problem).get("best") or {}
     return best.get("time_ms"), best.get("config") or {}
+
+
+@contextlib.contextmanager
+def spec_with_integers(name, text, values):
+    """The path of a copy of a spec in which the .npy file of these integers takes the place of an input's fill, or file."""
+    source = (ROOT / "configs" / f"{name}.toml").read_text()
+    if source.count(text) != 1:
+        raise SystemExit(f"error: configs/{name}.toml does not contain {text} once")
+    with tempfile.TemporaryDirectory() as folder:
+        file, copy = pathlib.Path(folder, "values.npy"), pathlib.Path(folder, f"{name}.toml")
+        header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(values)},), }}".ljust(117) + "\n"
+        packed = struct.pack(f"<H{len(header)}s{len(values)}i", len(header), header.encode(), *values)
+        file.write_bytes(b"\x93NUMPY\x01\x00" + packed)
+        copy.write_text(source.replace(text, f'file = "{file}"').replace('"../kernels/', f'"{ROOT}/kernels/'))
+        yield copy
 
 
 def time_torch(torch, call, launches=20, fills=3):

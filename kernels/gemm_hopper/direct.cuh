@@ -215,9 +215,9 @@ __device__ inline void produce_directly(const Storage& storage, const xtune::hop
       if (mapped_bytes > 0 && threadIdx.x == 0) {
         arrive_expect(full, mapped_bytes);
         if constexpr (!DIRECT_P)
-          load_operand<P_MAJOR, BLOCK_P, 1>(storage.p(ring.stage), p_map, full, at.p, at.k, 0, 0, P_CACHE);
+          load_operand<P_MAJOR, BLOCK_P, 1>(storage.p(ring.stage), p_map, full, at.p, at.k, 0, 0, 0, P_CACHE);
         if constexpr (!DIRECT_Q)
-          load_operand<Q_MAJOR, BLOCK_Q, 1>(storage.q(ring.stage), q_map, full, at.q, at.k, 0, 0, Q_CACHE);
+          load_operand<Q_MAJOR, BLOCK_Q, 1>(storage.q(ring.stage), q_map, full, at.q, at.k, 0, 0, 0, Q_CACHE);
       }
       ahead[i].exchange(storage, ring.stage, p, q, steps.next(schedule));
       fence_async();

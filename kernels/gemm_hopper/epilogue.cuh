@@ -34,8 +34,8 @@ class Epilogue {
   /// Writes the results of a unit; `row` is the first one of this consumer.
   template <int FIRST = 0, int COUNT = PARTS>
   __device__ void store(float (&sums)[TILES_P][BLOCK_Q / 2], const Unit& unit, int row) {
-    const int p = (unit.tile_p * CLUSTER_P + block_in_cluster_p()) * BLOCK_P + row;
-    const int q = (unit.tile_q * CLUSTER_Q + block_in_cluster_q()) * BLOCK_Q;
+    const int p = first_row_p(unit, block_in_cluster_p()) + row, q = first_row_q(unit, block_in_cluster_q());
+    const int end_m = GROUPED ? unit.end_m : output_.m;
     constexpr int parts = TILES_P * COUNT;
     if constexpr (HAS_EXTRA) finish_sums(sums, p, q);
 #pragma unroll
@@ -59,8 +59,9 @@ class Epilogue {
           x += p + 64 * (i / COUNT), y += q;
         else
           x += q, y += p + 64 * (i / COUNT);
-        if constexpr (STORE != STORE_TILES)
-          copy(part, x, y);
+        // A tensor map would write the rows behind a group's last one, too.
+        if (STORE != STORE_TILES || (GROUPED && y + PART_ROWS > end_m))
+          copy(part, x, y, end_m);
         else if (thread_ == 0)
           xtune::hopper::store_tile(map_, part, x, y);
       }
@@ -158,20 +159,20 @@ class Epilogue {
   }
 
   // From shared memory to C, from column x and row y on.
-  __device__ void copy(const unsigned char* from, int x, int y) const {
-    constexpr int bytes = STORE == STORE_VECTORS ? 16 : OUT_BYTES;
+  __device__ void copy(const unsigned char* from, int x, int y, int end_m) const {
+    constexpr int bytes = STORE == STORE_ELEMENTS ? OUT_BYTES : 16;
     constexpr int in_row = PART_ROW_BYTES / bytes, lanes = in_row < 32 ? in_row : 32, rows = 128 / lanes;
     const size_t pitch = output_.n;
 #pragma unroll 4
     for (int row = thread_ / lanes; row < PART_ROWS; row += rows) {
-      if (y + row >= output_.m) break;
+      if (y + row >= end_m) break;
       Out* to = output_.c + static_cast<size_t>(y + row) * pitch;
 #pragma unroll
       for (int i = thread_ % lanes; i < in_row; i += lanes) {
         const int column = x + i * bytes / OUT_BYTES;
         if (column >= output_.n) continue;
         const unsigned char* value = from + part_offset(row, i * bytes);
-        if constexpr (STORE == STORE_VECTORS)
+        if constexpr (STORE != STORE_ELEMENTS)
           *reinterpret_cast<uint4*>(to + column) = *reinterpret_cast<const uint4*>(value);
         else
           to[column] = *reinterpret_cast<const Out*>(value);
@@ -185,9 +186,9 @@ class Epilogue {
   int barrier_, thread_, next_ = 0;
 };
 
-/// Writes this unit's sums to its slot. Returns true for the contributor that is the last to write for its tile, with the
-/// sums of all contributors in `sums`, and false for the others. The order of the additions is that of K, so the result
-/// does not depend on which contributor is last.
+/// Writes this unit's sums to its slot. Returns true for the contributor that is the last to write for its tile, with
+/// the sums of all contributors in `sums`, and false for the others. The order of the additions is that of K, so the
+/// result does not depend on which contributor is last.
 __device__ inline bool add_partial_sums(float (&sums)[TILES_P][BLOCK_Q / 2], const Storage& storage, const Unit& unit,
                                         const Output& output, int consumer) {
   constexpr int threads = PINGPONG ? 128 : 128 * CONSUMERS;

@@ -13,14 +13,15 @@ __device__ inline void produce(const Storage& storage, const TensorMap& p_map, c
   const int rank_p = block_in_cluster_p(), rank_q = block_in_cluster_q();
   Ring ring;
   for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit)) {
-    const int p = (unit.tile_p * CLUSTER_P + rank_p) * BLOCK_P, q = (unit.tile_q * CLUSTER_Q + rank_q) * BLOCK_Q;
+    const int p = first_row_p(unit, rank_p), q = first_row_q(unit, rank_q);
+    const int group_p = SWAP ? unit.group : 0, group_q = SWAP ? 0 : unit.group;  // A is one matrix
     for (int step = unit.begin; step < unit.end; ++step, ring.advance()) {
       wait(storage.empty[ring.stage], ring.parity ^ 1);
       arrive_expect(storage.full[ring.stage], STAGE_BYTES);
       load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage), p_map, storage.full[ring.stage], p,
-                                                step * BLOCK_K, rank_q, blocks_with_same_p(), P_CACHE);
+                                                step * BLOCK_K, group_p, rank_q, blocks_with_same_p(), P_CACHE);
       load_operand<Q_MAJOR, BLOCK_Q, CLUSTER_P>(storage.q(ring.stage), q_map, storage.full[ring.stage], q,
-                                                step * BLOCK_K, rank_p, blocks_with_same_q(), Q_CACHE);
+                                                step * BLOCK_K, group_q, rank_p, blocks_with_same_q(), Q_CACHE);
     }
   }
 }
@@ -82,19 +83,38 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
   if (PINGPONG && turn == consumer) sync_named(TURN_BARRIER + consumer, 256);
 }
 
+#if GROUPED
+// ends: behind the last row of each group (Groups::fill).
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    gemm_grouped(const __grid_constant__ TensorMap read_a_map, const __grid_constant__ TensorMap read_b_map,
+                 const __grid_constant__ TensorMap c_map, const int* ends, Out* c, float* partial, unsigned* counters,
+                 int groups, int m, int n, int k, int group, int order) {
+  const Extra extra{};
+  constexpr In *a = nullptr, *b = nullptr;
+#else
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ TensorMap a_map, const __grid_constant__ TensorMap b_map,
          const __grid_constant__ TensorMap c_map, Out* c, const Out* d, const float* bias, float* partial,
          unsigned* counters, int m, int n, int k, float alpha, float beta, int group, int order, const In* a,
          const In* b, const __grid_constant__ TensorMap packed_a_map, const __grid_constant__ TensorMap packed_b_map) {
-  extern __shared__ __align__(1024) unsigned char memory[];
-  const Storage storage(memory);
+  const Extra extra{d, bias, alpha, beta};
   const TensorMap& read_a_map = PACK_A ? packed_a_map : a_map;
   const TensorMap& read_b_map = PACK_B ? packed_b_map : b_map;
+#endif
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Storage storage(memory);
   const TensorMap& p_map = SWAP ? read_b_map : read_a_map;
   const TensorMap& q_map = SWAP ? read_a_map : read_b_map;
+#if GROUPED
+  const Groups rows(storage.groups, groups);
+  if (threadIdx.x < 32) rows.fill(ends, m);
+  __syncthreads();
+  const int covered = rows.covered_rows();
+  const Schedule schedule(SWAP ? n : covered, SWAP ? covered : n, k, group, order, rows);
+#else
   const Schedule schedule(SWAP ? n : m, SWAP ? m : n, k, group, order);
-  const Output output{c, partial, counters, m, n, {d, bias, alpha, beta}};
+#endif
+  const Output output{c, partial, counters, m, n, extra};
 
   if (threadIdx.x == 0) {
     for (int i = 0; i < STAGES; ++i) {

@@ -84,6 +84,8 @@ constexpr int PARTS_AT_ONCE = (EPILOGUE_PARTS + 1) / 2;
 // How results are written: element by element (any row length), by 16 bytes, or as tiles by a tensor map.
 constexpr int STORE_ELEMENTS = 0, STORE_VECTORS = 1, STORE_TILES = 2;
 
+static_assert(!GROUPED || (!TRANSPOSED_A && INPUT_TYPE != 2 && CLUSTER_K == 1 && !DIRECT_A && !DIRECT_B),
+              "groups are rows, which arrive by a tensor map; a cluster may have no tile");
 static_assert(CLUSTER_K == 1 || BLOCK_P * BLOCK_Q * 4 <= STAGES * STAGE_PITCH,
               "the sums of other blocks take the place of the stages");
 
@@ -121,13 +123,15 @@ struct Storage {
   unsigned char* parts;
   xtune::hopper::Barrier *full, *empty;
   int* flag;
+  int* groups;  ///< their tiles and rows (schedule.cuh)
 
   __device__ explicit Storage(unsigned char* memory)
       : memory(memory),
         parts(memory + STAGES * STAGE_PITCH),
         full(reinterpret_cast<xtune::hopper::Barrier*>(parts + CONSUMERS * EPILOGUE_PARTS * PART_BYTES)),
         empty(full + STAGES),
-        flag(reinterpret_cast<int*>(empty + STAGES)) {}
+        flag(reinterpret_cast<int*>(empty + STAGES)),
+        groups(flag + 2) {}
   __device__ unsigned char* p(int stage) const { return memory + stage * STAGE_PITCH; }
   __device__ unsigned char* q(int stage) const { return memory + stage * STAGE_PITCH + P_BYTES; }
 };
@@ -166,11 +170,12 @@ __device__ inline unsigned short blocks_with_same_q() {
   return static_cast<unsigned short>(((1u << CLUSTER_P) - 1) << rank_of(0, block_in_cluster_q()));
 }
 
-/// Starts loading this block's share, one of SHARES, of an operand's tile, for all blocks that need it.
+/// Starts loading this block's share, one of SHARES, of an operand's tile, for all blocks that need it. The maps of
+/// grouped operands have three dimensions.
 template <xtune::hopper::Major MAJOR, int ROWS, int SHARES>
 __device__ inline void load_operand(unsigned char* to, const xtune::hopper::TensorMap& map,
-                                    xtune::hopper::Barrier& barrier, int row, int k, int share, unsigned short blocks,
-                                    xtune::hopper::Cache cache) {
+                                    xtune::hopper::Barrier& barrier, int row, int k, [[maybe_unused]] int group,
+                                    int share, unsigned short blocks, xtune::hopper::Cache cache) {
   constexpr bool by_k = MAJOR == xtune::hopper::Major::k;
   constexpr int columns = tile_columns<MAJOR, ROWS>(), rows = tile_rows<MAJOR, ROWS>();
   static_assert(SHARES == 1 || rows % (8 * SHARES) == 0, "shares are whole groups of 8 rows");
@@ -179,7 +184,11 @@ __device__ inline void load_operand(unsigned char* to, const xtune::hopper::Tens
   for (int i = 0; i < columns; ++i) {
     unsigned char* part = to + (i * rows + first) * 128;
     const int x = (by_k ? k : row) + i * ROW, y = (by_k ? row : k) + first;
-    if constexpr (SHARES > 1)
+    if constexpr (GROUPED && SHARES > 1)
+      load_tile_multicast(part, map, barrier, x, y, group, blocks, cache);
+    else if constexpr (GROUPED)
+      load_tile(part, map, barrier, x, y, group, cache);
+    else if constexpr (SHARES > 1)
       load_tile_multicast(part, map, barrier, x, y, blocks, cache);
     else
       load_tile(part, map, barrier, x, y, cache);

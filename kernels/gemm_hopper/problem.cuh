@@ -30,6 +30,11 @@
 #define ACTIVATION 0
 #endif
 
+// 1: groups of A's rows, each multiplied by its own B (GROUPS x K x N, or GROUPS x N x K if transposed).
+#ifndef GROUPED
+#define GROUPED 0
+#endif
+
 // 1: A or B is read without a tensor map, and without being packed.
 #ifndef DIRECT_A
 #define DIRECT_A 0

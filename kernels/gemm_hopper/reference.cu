@@ -1,12 +1,10 @@
-// The reference for gemm_hopper: tiles of 64 x 64 in shared memory, products and sums in f32. A block of 256 threads
+// The references for gemm_hopper: tiles of 64 x 64 in shared memory, products and sums in f32. A block of 256 threads
 // per tile.
 #include "problem.cuh"
 
 constexpr int TILE = 64, DEPTH = 16;
 
-extern "C" __global__ void __launch_bounds__(256)
-    gemm_reference(const In* a, const In* b, Out* c, const Out* d, const float* bias, int m, int n, int k, float alpha,
-                   float beta) {
+__device__ inline void multiply(const In* a, const In* b, Out* c, const Extra& extra, int m, int n, int k) {
   __shared__ float tile_a[DEPTH][TILE + 1], tile_b[DEPTH][TILE + 1];
   const int row = blockIdx.y * TILE, column = blockIdx.x * TILE;
   const int i0 = threadIdx.x / 16 * 4, j0 = threadIdx.x % 16 * 4;
@@ -29,10 +27,24 @@ extern "C" __global__ void __launch_bounds__(256)
         for (int j = 0; j < 4; ++j) sums[i][j] += tile_a[l][i0 + i] * tile_b[l][j0 + j];
     __syncthreads();
   }
-  const Extra extra{d, bias, alpha, beta};
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 4; ++j)
       if (row + i0 + i < m && column + j0 + j < n)
         c[static_cast<size_t>(row + i0 + i) * n + column + j0 + j] =
             Out(finished(sums[i][j], extra, row + i0 + i, column + j0 + j, n));
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+    gemm_reference(const In* a, const In* b, Out* c, const Out* d, const float* bias, int m, int n, int k, float alpha,
+                   float beta) {
+  multiply(a, b, c, {d, bias, alpha, beta}, m, n, k);
+}
+
+// blockIdx.z: the group, whose rows end before ends[blockIdx.z].
+extern "C" __global__ void __launch_bounds__(256)
+    gemm_grouped_reference(const In* a, const In* b, Out* c, const int* ends, int n, int k) {
+  const size_t group = blockIdx.z, begin = group == 0 ? 0 : ends[group - 1];
+  const int rows = ends[group] - static_cast<int>(begin);
+  if (static_cast<int>(blockIdx.y) * TILE < rows)
+    multiply(a + begin * k, b + group * k * n, c + begin * n, {}, rows, n, k);
 }

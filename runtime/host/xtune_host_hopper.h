@@ -72,6 +72,10 @@ XTUNE_DEVICE void load_tile_multicast(void* to, const TensorMap& map, Barrier& b
                                       unsigned short blocks, Cache = Cache::normal) {
   xtune_load(to, map, barrier, {x, y}, blocks);
 }
+XTUNE_DEVICE void load_tile_multicast(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z,
+                                      unsigned short blocks, Cache = Cache::normal) {
+  xtune_load(to, map, barrier, {x, y, z}, blocks);
+}
 XTUNE_DEVICE void store_tile(const TensorMap& map, const void* from, int x, int y, Cache = Cache::normal) {
   xtune_store(map, from, {x, y});
 }

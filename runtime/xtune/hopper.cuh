@@ -203,6 +203,14 @@ __device__ inline void load_tile_multicast(void* to, const TensorMap& map, Barri
       "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "h"(blocks), "l"(cache)
       : "memory");
 }
+__device__ inline void load_tile_multicast(void* to, const TensorMap& map, Barrier& barrier, int x, int y, int z,
+                                           unsigned short blocks, Cache cache = Cache::normal) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+      "[%0], [%1, {%3, %4, %5}], [%2], %6, %7;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(shared_address(&barrier)), "r"(x), "r"(y), "r"(z), "h"(blocks), "l"(cache)
+      : "memory");
+}
 /// Starts a copy from shared memory. What threads wrote there is only seen after their fence_async and a barrier.
 __device__ inline void store_tile(const TensorMap& map, const void* from, int x, int y, Cache cache = Cache::normal) {
   asm volatile(
