@@ -1,5 +1,6 @@
 """What all comparisons with a library need: tuning, timing, fresh processes, and a line of the table."""
 import contextlib
+import ctypes
 import dataclasses
 import json
 import math
@@ -154,21 +155,59 @@ def spec_with_integers(name, text, values):
         yield copy
 
 
-def time_torch(torch, call, launches=20, fills=3):
-    """Median time of a launch in milliseconds, each after the L2 cache was overwritten, as in `xtune run`. fills: how often
-    that happens with three times its size, long enough for the host to queue the launch meanwhile."""
+@contextlib.contextmanager
+def exported(options, spec, problem):
+    """The best configuration for a tuned problem as a call in this process: a function of the library that `xtune export`
+    writes (docs/export.md), with the stream first, an array's address or a size after another, and a status."""
+    source = spec if isinstance(spec, pathlib.Path) else ROOT / "configs" / f"{spec}.toml"
+    name = source.stem
+    with tempfile.TemporaryDirectory() as folder:
+        export = [options.xtune, "export", str(source), *pins(problem), "--arch", "sm_90a", "--out", f"{folder}/files"]
+        export += ["--store", options.store] if options.store else []
+        files = [f"{folder}/files/{name}.cpp", f"{folder}/files/{name}_images.cpp"]
+        build = [
+            "c++",
+            "-std=c++17",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            *files,
+            "-ldl",
+            "-pthread",
+            "-o",
+            f"{folder}/{name}.so",
+        ]
+        for command in (export, build):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise SystemExit(f"error: {' '.join(command)}:\n{done.stderr}")
+            if "nothing was measured" in done.stderr:
+                note(done.stderr.strip())
+        yield getattr(ctypes.CDLL(f"{folder}/{name}.so"), name)
+
+
+def times_in_turns(torch, calls, launches=20, fills=3):
+    """Median times of a launch in milliseconds by name, launch by launch in turns, each after the L2 cache was overwritten,
+    as in `xtune run`. fills: how often that happens with three times its size, long enough for the host to queue the launch
+    meanwhile."""
     other = torch.empty(3 * torch.cuda.get_device_properties(0).L2_cache_size, dtype=torch.uint8, device="cuda")
-    times = []
+    times = {name: [] for name in calls}
     for launch in range(launches + 2):
-        for _ in range(fills):
-            other.fill_(launch)
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end))
-    return statistics.median(times[2:])
+        for name, call in calls.items():
+            for _ in range(fills):
+                other.fill_(launch)
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            begin.record()
+            call()
+            end.record()
+            end.synchronize()
+            times[name].append(begin.elapsed_time(end))
+    return {name: statistics.median(each[2:]) for name, each in times.items()}
+
+
+def time_torch(torch, call, launches=20, fills=3):
+    """Median time of a launch in milliseconds (times_in_turns)."""
+    return times_in_turns(torch, {"": call}, launches, fills)[""]
 
 
 def note(text):
@@ -181,11 +220,10 @@ def difference(result, right):
     return math.inf if math.isnan(apart) else apart
 
 
-def library_times(torch, where, libraries, tolerance=1e-3, fills=3):
-    """Times in milliseconds by name, of those that run and compute the right result. libraries: functions that return the
-    call and, unless it is a library's own routine, a function that says how far its result is from the right one. Each may
-    fail: not every version of PyTorch has all of them, or takes each problem."""
-    times = {}
+def valid_calls(where, libraries, tolerance=1e-3):
+    """The names and calls of those that run and compute the right result, one after the other. libraries: functions that
+    return the call and, unless it is a library's own routine, a function that says how far its result is from the right one.
+    Each may fail: not every version of PyTorch has all of them, or takes each problem."""
     for name, prepare in libraries.items():
         try:
             launch, apart_of = prepare()
@@ -199,8 +237,12 @@ def library_times(torch, where, libraries, tolerance=1e-3, fills=3):
         if not apart <= tolerance:
             note(f"{where}: {name} is not counted: its result differs by {apart:.2g} of its norm")
             continue
-        times[name] = time_torch(torch, launch, fills=fills)
-    return times
+        yield name, launch
+
+
+def library_times(torch, where, libraries, tolerance=1e-3, fills=3):
+    """Times in milliseconds by name (valid_calls)."""
+    return {name: time_torch(torch, launch, fills=fills) for name, launch in valid_calls(where, libraries, tolerance)}
 
 
 def copy_GB_per_s(torch, total=1 << 30):
