@@ -55,6 +55,16 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
       ring.skip(steps);
       continue;
     }
+    if constexpr (GROUPED && !SWAP && !PINGPONG) {
+      // A consumer whose rows are all behind its group's last one leaves the products to the others.
+      if (unit.contributors == 1 && first_row_p(unit, block_in_cluster_p()) + row >= unit.end_m) {
+        for (int step = 0; step < steps; ++step, ring.advance()) {
+          wait(storage.full[ring.stage], ring.parity);
+          release(storage.empty[ring.stage]);
+        }
+        continue;
+      }
+    }
     if (PINGPONG) sync_named(TURN_BARRIER + consumer, 256);
     int previous = 0;
     for (int step = 0; step < steps; ++step) {
