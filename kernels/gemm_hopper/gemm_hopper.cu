@@ -117,10 +117,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const TensorMap& q_map = SWAP ? read_a_map : read_b_map;
 #if GROUPED
   const Groups rows(storage.groups, groups);
-  if (threadIdx.x < 32) rows.fill(ends, m);
-  __syncthreads();
-  const int covered = rows.covered_rows();
-  const Schedule schedule(SWAP ? n : covered, SWAP ? covered : n, k, group, order, rows);
+  if (threadIdx.x / 32 == 2) rows.fill(ends, m);
 #else
   const Schedule schedule(SWAP ? n : m, SWAP ? m : n, k, group, order);
 #endif
@@ -142,6 +139,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   else
     __syncthreads();
 
+#if GROUPED
+  const int rows_a = rows.covered();
+  const Schedule schedule(SWAP ? n : rows_a, SWAP ? rows_a : n, k, group, order, rows);
+#endif
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
     if (CONSUMERS > 1) fewer_registers<PRODUCER_REGISTERS>();

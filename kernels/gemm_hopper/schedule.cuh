@@ -51,7 +51,7 @@ class Groups {
     }
   }
   /// Rows that the tiles of all groups cover.
-  __device__ int covered_rows() const { return tiles_[count_] * TILE_M; }
+  __device__ int covered() const { return tiles_[count_] * TILE_M; }
   /// The group that has this tile, the number of its first one, and how many it has.
   __device__ void find(Unit& unit, int tile, int& first, int& tiles) const {
     for (int size = count_; size > 1;) {
