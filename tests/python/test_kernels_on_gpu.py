@@ -60,6 +60,13 @@ class Kernels(unittest.TestCase):
         a, b = random(256, 512).to(torch.float8_e4m3fn), random(256, 512).to(torch.float8_e4m3fn)
         self.check("gemm_hopper", (a, b.t()), a.double() @ b.double().t())
 
+    def test_grouped_products(self):
+        a, b = random(300, 128, dtype=torch.bfloat16), random(5, 128, 96, dtype=torch.bfloat16)
+        sizes = [0, 37, 0, 163, 100]
+        ends = torch.tensor(sizes, device="cuda").cumsum(0).to(torch.int32)
+        product = torch.cat([rows.double() @ matrix.double() for rows, matrix in zip(a.split(sizes), b)])
+        self.check("gemm_grouped", (a, b, ends), product)
+
     def test_rows(self):
         x, gamma, beta = random(100, 1000), random(1000), random(1000)
         for dtype in (torch.float32, torch.float16, torch.bfloat16):
