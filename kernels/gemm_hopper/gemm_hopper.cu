@@ -49,21 +49,12 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
   Ring ring;
   Epilogue epilogue(storage, c_map, output, consumer);
   int turn = 0;
-  for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit), turn ^= 1) {
+  for (Unit unit = schedule.first(), next = unit; unit.valid; unit = GROUPED ? next : schedule.next(unit), turn ^= 1) {
     const int steps = unit.end - unit.begin;
     if (PINGPONG && turn != consumer) {
       ring.skip(steps);
+      if constexpr (GROUPED) next = schedule.next(unit);
       continue;
-    }
-    if constexpr (GROUPED && !SWAP && !PINGPONG) {
-      // A consumer whose rows are all behind its group's last one leaves the products to the others.
-      if (unit.contributors == 1 && first_row_p(unit, block_in_cluster_p()) + row >= unit.end_m) {
-        for (int step = 0; step < steps; ++step, ring.advance()) {
-          wait(storage.full[ring.stage], ring.parity);
-          release(storage.empty[ring.stage]);
-        }
-        continue;
-      }
     }
     if (PINGPONG) sync_named(TURN_BARRIER + consumer, 256);
     int previous = 0;
@@ -78,6 +69,8 @@ __device__ inline void consume(const Storage& storage, const TensorMap& c_map, c
       ring.advance();
     }
     if (PINGPONG) arrive_named(TURN_BARRIER + (consumer ^ 1), 256);
+    // The search for the next tile's group takes its time while the last products run.
+    if constexpr (GROUPED) next = schedule.next(unit);
     products_wait<0>();
 #pragma unroll
     for (int i = 0; i < TILES_P; ++i) keep(sums[i]);
