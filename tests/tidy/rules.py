@@ -254,7 +254,7 @@ LINES = {
     "src/report": 4235,
     "src/cli": 9665,
     "emulator": 7890,
-    "runtime": 5548,
+    "runtime": 5560,
     "lab": 2681,
     "tools": 341,
     "tools/kokkos": 2143,
