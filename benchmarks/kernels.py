@@ -3,7 +3,7 @@
 
   benchmarks/kernels.py --xtune build/dev/src/cli/xtune [--only softmax] [--seconds 10] [--save results.json]
   benchmarks/kernels.py --xtune build/dev/src/cli/xtune --draw 1 --seconds 8 --first
-  benchmarks/kernels.py --from results.json [--from more.json] --plot ratios.svg
+  benchmarks/kernels.py --from results.json [--from more.json] --plot DIRECTORY
 
 Each line has the time of the best configuration and of the others in microseconds, the ratio to the fastest of the
 others (above 1: xtune's kernel is faster), and two floors: the bytes that must move at the speed of a copy, and the
@@ -158,7 +158,8 @@ def plot(session, path):
         raise SystemExit(
             "error: --plot: no result has both a valid configuration and the time of a library, so there is no ratio to draw"
         )
-    write(path, picture.drawing(compared, f"xtune's kernels beside libraries, {session.device}"))
+    for kernel, drawn in picture.drawings(compared, session.device, session.copy_GB_per_s).items():
+        write(pathlib.Path(path) / f"{kernel}.svg", drawn)
 
 
 def seconds(text):
@@ -205,11 +206,11 @@ def main():
         metavar="FILE.json",
         help="measure nothing, and take the results of this file (may be repeated)",
     )
-    parser.add_argument("--plot", metavar="FILE.svg", help="draw the ratios into this file")
+    parser.add_argument("--plot", metavar="DIRECTORY", help="draw the ratios, a file for each kernel")
     options = parser.parse_args()
-    for path in filter(None, (options.save, options.plot)):  # before measuring, which takes long
-        if not pathlib.Path(path).absolute().parent.is_dir():
-            raise SystemExit(f"error: {path}: its directory does not exist")
+    for folder in (options.save and pathlib.Path(options.save).absolute().parent, options.plot):
+        if folder and not pathlib.Path(folder).is_dir():  # before measuring, which takes long
+            raise SystemExit(f"error: {folder}: the directory does not exist")
     if options.draw is not None:
         if options.only or options.saved:
             parser.error("--draw chooses the kernel and measures it: leave out --only and --from")

@@ -86,6 +86,11 @@ class Result:
         times = [time for time in self.others_ms.values() if time]
         return min(times) / self.ours_ms if self.ours_ms and times else None
 
+    def floors(self, copy_speed):
+        """Milliseconds for the bytes at the speed of a copy in GB/s, and for the operations at the peak (0: not known)."""
+        peak = PEAK_TFLOPS.get(self.rate)
+        return self.bytes / copy_speed / 1e6, self.flops / peak / 1e9 if peak else 0
+
 
 def pins(problem):
     """The -D options of a problem."""
@@ -257,17 +262,14 @@ def header():
 
 
 def row(result, copy_speed):
-    """A line of the table, in microseconds. The floors are the bytes at the speed of a copy, and the operations at the
-    peak."""
+    """A line of the table, in microseconds."""
     problem = " ".join(f"{name}={value}" for name, value in result.problem.items())
     ours = f"{1e3 * result.ours_ms:>9.1f}" if result.ours_ms else f"{'none':>9}"
-    memory = f"{result.bytes / copy_speed / 1e3:>9.1f}"
-    peak = PEAK_TFLOPS.get(result.rate)
-    compute = f"{result.flops / peak / 1e6:>9.1f}" if peak else f"{'-':>9}"
+    floors = "".join(f"{1e3 * floor:>9.1f}" if floor else f"{'-':>9}" for floor in result.floors(copy_speed))
     others = ", ".join(f"{name} {1e3 * time:.1f}" for name, time in result.others_ms.items() if time)
     ratio = f"{result.ratio():.2f}" if result.ratio() else "-"
     values = " ".join(f"{name}={value}" for name, value in result.config.items())
-    return f"{result.kernel:<27}{problem:<52}{ours}{memory}{compute}  {others} ({ratio}): {values}"
+    return f"{result.kernel:<27}{problem:<52}{ours}{floors}  {others} ({ratio}): {values}"
 
 
 def child(script, words, place, limit=None):

@@ -1,4 +1,4 @@
-"""A picture of the ratios of results, as an SVG file: a bar for each result, from the line at 1."""
+"""Pictures of the ratios of results, an SVG file for each kernel: a bar for each result, from the line at 1."""
 import html
 import math
 
@@ -13,9 +13,9 @@ text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-seri
 .faster{fill:var(--accent)}
 .slower{fill:var(--bad)}"""
 
-ROW, HEAD, MARGIN = 18, 26, 12
-# The scale begins at LEFT; numbers of the longest bars end before WIDTH.
-LEFT, SCALE, WIDTH = 270, 340, 800
+ROW, MARGIN = 18, 12
+# The scale begins at LEFT; names of libraries end at LIBRARY.
+LEFT, SCALE, LIBRARY, WIDTH = 270, 300, 705, 800
 
 
 def label(result):
@@ -35,38 +35,47 @@ def text(x, y, content, anchor="start", style=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{kind}>{html.escape(content)}</text>'
 
 
-def bar(result, place, y):
+def bar(result, place, copy_speed, y):
     """The row of one result. place: the x of a ratio."""
     ratio = result.ratio()
     library = min((time, name) for name, time in result.others_ms.items() if time)[1]
     begin, end = sorted((place(1), place(ratio)))
     style = "faster" if ratio >= 1 else "slower"
-    beside = text(max(end, place(1)) + 6, y + 13, f"{ratio:.2f}", style="number")
+    limit = max(result.floors(copy_speed))
     return [
         text(LEFT - 10, y + 13, label(result), "end"),
         f'<rect class="{style}" x="{begin:.1f}" y="{y + 3}" width="{max(end - begin, 1):.1f}" height="{ROW - 6}"/>',
-        beside,
-        text(WIDTH - MARGIN, y + 13, library, "end"),
+        text(max(end, place(1)) + 6, y + 13, f"{ratio:.2f}", style="number"),
+        text(LIBRARY, y + 13, library, "end"),
+        text(WIDTH - MARGIN, y + 13, f"{100 * limit / result.ours_ms:.0f} %" if limit else "", "end", "number"),
     ]
 
 
-def drawing(results, title):
-    """The SVG text. results: those with a ratio, at least one; those of one kernel follow each other."""
+def drawings(results, device, copy_speed):
+    """The text of an SVG by the kernel's name, all with one scale. results: those with a ratio, at least one."""
     ratios = [result.ratio() for result in results]
-    low, high = math.floor(math.log2(min(ratios + [1]))), math.ceil(math.log2(max(ratios + [2])))
+    ends = math.floor(math.log2(min(ratios + [1]))), math.ceil(math.log2(max(ratios + [2])))
+    kernels = dict.fromkeys(result.kernel for result in results)
+    return {
+        kernel: drawing(
+            [result for result in results if result.kernel == kernel], f"{kernel}, {device}", ends, copy_speed
+        )
+        for kernel in kernels
+    }
+
+
+def drawing(results, title, ends, copy_speed):
+    """The SVG text for one kernel. ends: the scale's, as powers of two."""
+    ratios = [result.ratio() for result in results]
+    low, high = ends
 
     def place(ratio):
         return LEFT + SCALE * (math.log2(ratio) - low) / (high - low)
 
-    rows, y, kernel = [], 64, None
-    for result in results:
-        if result.kernel != kernel:
-            kernel = result.kernel
-            rows.append(text(MARGIN, y + HEAD - 8, kernel, style="head"))
-            y += HEAD
-        rows += bar(result, place, y)
-        y += ROW
+    y = 64 + ROW * len(results)
+    rows = [line for i, result in enumerate(results) for line in bar(result, place, copy_speed, 64 + ROW * i)]
     axis = [text(MARGIN, 22, title, style="head"), text(MARGIN, 57, "Times as fast as the library")]
+    axis += [text(LIBRARY, 57, "library", "end"), text(WIDTH - MARGIN, 57, "of the limit", "end")]
     for power in range(low, high + 1):
         x = place(2.0**power)
         axis.append(f'<path class="{"one" if power == 0 else "grid"}" d="M{x:.1f} 62V{y + 4:.1f}"/>')

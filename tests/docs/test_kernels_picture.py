@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What benchmarks/kernels.py does without a GPU: it draws the picture of docs/kernels.md, and knows what it would measure."""
+"""What benchmarks/kernels.py does without a GPU: it draws the pictures of docs/kernels.md, and knows what it would measure."""
 import importlib
 import importlib.util
 import json
@@ -37,16 +37,26 @@ class Picture(unittest.TestCase):
         return path
 
     def drawn(self, *files):
-        done = kernels(*(word for file in files for word in ("--from", file)), "--plot", self.folder / "a.svg")
+        """The pictures by their kernels' names."""
+        done = kernels(*(word for file in files for word in ("--from", file)), "--plot", self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return (self.folder / "a.svg").read_text()
+        return {path.stem: path.read_text() for path in self.folder.glob("*.svg")}
 
-    def test_the_page_has_the_picture_of_the_saved_results(self):
+    def test_the_page_has_the_pictures_and_ratios_of_the_saved_results(self):
         self.assertEqual(
             self.drawn(SAVED),
-            (ROOT / "docs" / "images" / "kernels.svg").read_text(),
-            "draw it again: benchmarks/kernels.py --from benchmarks/kernels/h200.json --plot docs/images/kernels.svg",
+            {path.stem: path.read_text() for path in (ROOT / "docs/images/kernels").iterdir()},
+            "draw again: benchmarks/kernels.py --from benchmarks/kernels/h200.json --plot docs/images/kernels",
         )
+        page = (ROOT / "docs/kernels.md").read_text()
+        ratios = {}
+        for saved in json.loads(SAVED.read_text())["results"]:
+            ratios.setdefault(saved["kernel"], []).append(common.Result.of(saved, "result").ratio())
+        for kernel, own in ratios.items():
+            self.assertIn(f"](images/kernels/{kernel}.svg)", page)
+            row = re.search(rf"^\| \[`{kernel}`\]\(#{kernel}\) .*", page, re.M)[0]
+            shown = [float(number) for number in re.findall(r"\d+\.\d\d", row)]
+            self.assertEqual((shown[0], shown[-1]), (round(min(own), 2), round(max(own), 2)), kernel)
 
     def test_a_bar_ends_at_the_ratio_to_the_fastest_library(self):
         result = {
@@ -54,28 +64,32 @@ class Picture(unittest.TestCase):
             "problem": {"M": 2, "N": 3, "TYPE": "f32"},
             "ours_ms": 1,
             "others_ms": {"slow": 9, "fast": 2},
+            "bytes": 3e9,
         }
-        picture = self.drawn(self.saved("a.json", [result, result | {"problem": {}, "ours_ms": 4, "label": "a < b"}]))
+        other = result | {"problem": {}, "ours_ms": 4, "label": "a < b", "flops": 134e9, "rate": "f32"}
+        picture = self.drawn(self.saved("a.json", [result, other]))["k"]
         bars = re.findall(r'<rect class="(\w+)" x="([\d.]+)" y="\d+" width="([\d.]+)"', picture)
         self.assertEqual([kind for kind, _, _ in bars], ["faster", "slower"])
         (_, begin, width), (_, other, other_width) = ((kind, float(x), float(size)) for kind, x, size in bars)
         self.assertAlmostEqual(width, other_width)  # of 2 and 1/2
         self.assertAlmostEqual(begin, other + other_width)  # both begin at 1
-        for words in (">2 x 3 f32<", ">a &lt; b<", ">2.00<", ">0.50<", ">fast<"):
+        for words in (">2 x 3 f32<", ">a &lt; b<", ">2.00<", ">0.50<", ">fast<", ">75 %<", ">50 %<"):
             self.assertIn(words, picture)
         self.assertNotIn("slow<", picture)
 
     def test_a_later_file_replaces_the_same_problem(self):
         result = {"kernel": "k", "problem": {"N": 3}, "ours_ms": 1, "others_ms": {"other": 2}}
-        picture = self.drawn(self.saved("a.json", [result]), self.saved("b.json", [result | {"ours_ms": 0.5}]))
+        picture = self.drawn(self.saved("a.json", [result]), self.saved("b.json", [result | {"ours_ms": 0.5}]))["k"]
         self.assertIn(">4.00<", picture)
         self.assertNotIn(">2.00<", picture)
 
-    def test_cases_of_a_kernel_stand_together(self):
-        result = {"ours_ms": 1, "others_ms": {"other": 2}}
-        first = [result | {"kernel": kernel, "problem": {"N": 1}} for kernel in ("spmv", "gemm")]
-        picture = self.drawn(self.saved("a.json", first), self.saved("b.json", [first[0] | {"problem": {"N": 2}}]))
-        self.assertEqual(re.findall('class="head"[^>]*>([^<]+)', picture)[-2:], ["gemm", "spmv"])
+    def test_each_kernel_has_a_picture_on_one_scale(self):
+        result = {"ours_ms": 1, "problem": {"N": 1}}
+        first = result | {"kernel": "gemm", "others_ms": {"other": 2}}
+        pictures = self.drawn(self.saved("a.json", [first, result | {"kernel": "spmv", "others_ms": {"other": 30}}]))
+        self.assertEqual(set(pictures), {"gemm", "spmv"})
+        for picture in pictures.values():
+            self.assertIn(">32</text>", picture)
 
     def assert_refused(self, words, *arguments):
         done = kernels(*arguments)
@@ -116,8 +130,8 @@ class Picture(unittest.TestCase):
 
     def test_options_are_checked_before_anything_is_measured(self):
         saved = self.saved("a.json", [{"kernel": "gemm", "problem": {}, "ours_ms": 1, "others_ms": {"other": 2}}])
-        self.assert_refused("its directory does not exist", "--from", saved, "--plot", self.folder / "none" / "a.svg")
-        self.assert_refused("its directory does not exist", "--save", self.folder / "none" / "a.json")
+        self.assert_refused("the directory does not exist", "--from", saved, "--plot", self.folder / "none")
+        self.assert_refused("the directory does not exist", "--save", self.folder / "none" / "a.json")
         self.assert_refused("Is a directory", "--from", saved, "--save", self.folder)
         self.assert_refused("'nan' is not a positive number", "--seconds", "nan", "--from", saved)
         self.assert_refused("no results of softmax in", "--from", saved, "--only", "softmax", "--save", saved)
@@ -132,7 +146,7 @@ class Picture(unittest.TestCase):
             ([self.folder / "none.json"], "No such file"),
             ([alone, self.saved("c.json", [], "other")], "results of other"),
         ]:
-            done = kernels(*(word for file in files for word in ("--from", file)), "--plot", self.folder / "a.svg")
+            done = kernels(*(word for file in files for word in ("--from", file)), "--plot", self.folder)
             self.assertEqual(done.returncode, 1)
             self.assertIn(words, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
