@@ -19,7 +19,7 @@ enum class Outcome {
   pruned,          ///< slower than another in the race: its time is a lower bound; not a failure
 };
 
-const char* to_string(Outcome outcome) noexcept;
-std::optional<Outcome> outcome_from_string(std::string_view name) noexcept;
+const char* to_string(Outcome outcome) noexcept;                             ///< its name, as above
+std::optional<Outcome> outcome_from_string(std::string_view name) noexcept;  ///< nothing for other names
 
 }  // namespace xtune

@@ -1,5 +1,6 @@
-// The C interface of the library, for C99 and languages that call C: kernels of spec files are loaded and called with
-// arrays. It is stable: later versions only add to it, and XTUNE_C_VERSION counts the additions.
+/// \file
+/// The C interface of the library, for C99 and languages that call C: kernels of spec files are loaded and called with
+/// arrays. It is stable: later versions only add to it, and XTUNE_C_VERSION counts the additions.
 #ifndef XTUNE_XTUNE_H
 #define XTUNE_XTUNE_H
 
@@ -10,7 +11,7 @@
 extern "C" {
 #endif
 
-/// The version of this interface, for #if.
+/// The version of this interface, for the preprocessor.
 #define XTUNE_C_VERSION 1
 
 /// What functions that can fail return. Later versions may add codes.

@@ -20,3 +20,6 @@
 #include "xtune/tune.hpp"
 #include "xtune/value.hpp"
 #include "xtune/version.hpp"
+
+/// The C++ interface. Programs begin with `tune`, which finds the best configuration, and `load`, which calls it.
+namespace xtune {}
