@@ -42,9 +42,11 @@ class Site(unittest.TestCase):
         printed = subprocess.run([self.xtune, "--help"], capture_output=True, text=True, check=True).stdout
         commands = re.findall(r"^  ([a-z]+) ", printed.split("Commands:")[1].split("Options:")[0], re.MULTILINE)
         self.assertGreater(len(commands), 20)
-        # Beside keys and commands: a variable, words of an error, and codes that scripts see.
+        # Beside keys, outcomes and commands: a variable, words of an error, and codes that scripts see.
         words = ["XTUNE_CACHE_DIR", "never written", "the device or backend is unavailable"]
-        words += [*keys, *(f"xtune {command}" for command in commands)]
+        outcomes = re.findall(r"^  (\w+), +///<", (ROOT / "include/xtune/outcome.hpp").read_text(), re.MULTILINE)
+        self.assertEqual(len(outcomes), 8)
+        words += [*keys, *outcomes, *(f"xtune {command}" for command in commands)]
         self.assertEqual([word for word in words if word not in text], [])
 
 
