@@ -143,6 +143,9 @@ std::string entry_text(const build::CompileRequest& request, const Rewritten& ke
   return text;
 }
 
+/// With these, clang's preprocessor replaces macros in pragmas, too: `#pragma unroll UNROLL`.
+constexpr const char* macros_in_pragmas = "-fms-extensions";
+
 constexpr const char* unaligned_moves = "-Wa,-muse-unaligned-vector-move";
 
 /// Stores of these sizes have a function of AddressSanitizer's, which is called between the reads of `x += 1` and its
@@ -204,7 +207,9 @@ class HostToolchain final : public build::HintedToolchain {
 
   std::string fingerprint() override {
     const compiler::Compiler c = compiler();
-    return identity(c, own_options(c, cpu::own_arch()));
+    Arguments options = own_options(c, cpu::own_arch());
+    if (c.is_clang) options.emplace_back(macros_in_pragmas);
+    return identity(c, options);
   }
   build::ToolFiles parts() override {
     compiler();
@@ -269,7 +274,7 @@ class HostToolchain final : public build::HintedToolchain {
                                const compiler::Compiler& c, const Arguments& flags) {
     const system::TemporaryDirectory work;
     Arguments preprocess = {c.path, "-E", "-x", "c++", "-include", headers / "xtune_host.h", "-I" + headers.string()};
-    if (!c.is_clang) preprocess.emplace_back("-fpch-preprocess");
+    preprocess.emplace_back(c.is_clang ? macros_in_pragmas : "-fpch-preprocess");
     append(preprocess, preprocessing(request, flags));
     append(preprocess, backend::write_headers(work.path(), host_standins, unread(request)));  // behind the user's
     append(preprocess, {"-MD", "-MF", (work.path() / "read").string(), "-"});

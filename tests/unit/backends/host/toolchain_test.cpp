@@ -292,6 +292,14 @@ TEST_CASE("clang++ compiles the same kernels") {
   int first = 0;
   x->read(0, std::as_writable_bytes(std::span(&first, 1)));
   CHECK(first == 63);
+
+  CompileRequest unrolled = request(R"(
+extern "C" __global__ void k(int* x) {
+#pragma unroll UNROLL
+  for (int i = 0; i < 64; ++i) x[i] = i;
+})");
+  unrolled.defines = {{"UNROLL", "4"}};
+  CHECK_NOTHROW(toolchain->compile(unrolled));
 }
 
 TEST_CASE("a pack is read as one only where the kernel says so") {
