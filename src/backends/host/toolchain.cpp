@@ -359,8 +359,10 @@ class HostToolchain final : public build::HintedToolchain {
 
   static std::string object_file(const std::filesystem::path& work) { return (work / "kernel.o").string(); }
 
-  /// Of the command that makes the library: the one that makes its object file.
+  /// Of the command that makes the library: the one that makes its object file. Zig's clang would apply the linker's
+  /// --gc-sections to the object file, and leave nothing in it.
   static Arguments object_command(Arguments command, const std::filesystem::path& work) {
+    std::erase_if(command, [](const std::string& word) { return word.starts_with("-Wl,"); });
     *std::find(command.begin(), command.end(), "-shared") = "-c";
     *std::next(std::find(command.begin(), command.end(), "-o")) = object_file(work);
     command.emplace_back("-");

@@ -182,6 +182,18 @@ extern "C" __global__ void none(int* x) { x[threadIdx.x] = 1; })");
   CHECK(both.entries[2].usage.static_shared_bytes == 0);
 }
 
+TEST_CASE("the object file of several kernels is made without options for the linker") {
+  const TemporaryDirectory folder;
+  const auto wrong = folder.path() / "wrong";
+  const Variable wanted("XTUNE_HOST_CXX", script(folder, "case \"$*\" in *-cpp-output*\" -c \"*-Wl,*) touch " +
+                                                             wrong.string() + ";; esac\nexec g++ \"$@\"\n")
+                                              .string());
+  CompileRequest kernels = request(std::string(fill) + "extern \"C\" __global__ void other(int* x) { *x = 1; }");
+  kernels.more_entries = {"other"};
+  CHECK(host::make_toolchain()->compile(kernels).entries.size() == 2);
+  CHECK_FALSE(std::filesystem::exists(wrong));
+}
+
 TEST_CASE("one toolchain compiles from several threads") {
   const auto toolchain = host::make_toolchain();
   std::string images[3];
