@@ -223,7 +223,7 @@ OTHER_NAMESPACES = {
 # Lines of sources and headers below a directory, without tests, each file counted at the nearest one. A budget may shrink; a commit that raises it
 # says why.
 LINES = {
-    "include": 2435,
+    "include": 2439,
     "src/base": 1242,
     "src/system": 4084,
     "src/core/build": 5744,
@@ -245,7 +245,7 @@ LINES = {
     "src/backends/cuda": 2262,
     "src/backends/gpu": 2309,
     "src/backends/hip": 1851,
-    "src/backends/host": 4799,
+    "src/backends/host": 4806,
     "src/backends/kokkos": 1083,
     "src/backends/process": 1638,
     "src/cluster": 2470,
@@ -256,7 +256,7 @@ LINES = {
     "emulator": 7890,
     "runtime": 5560,
     "lab": 2681,
-    "tools": 341,
+    "tools": 342,
     "tools/kokkos": 2143,
 }
 
