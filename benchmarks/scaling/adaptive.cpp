@@ -19,7 +19,7 @@ namespace {
 
 std::vector<double> search(const Recording& recording, double optimum_ms, const std::string& strategy,
                            std::size_t window, const std::vector<std::uint64_t>& evals, std::uint64_t seed) {
-  SearchPath path(make_strategy(strategy, recording.space, seed, evals.back()), window);
+  SearchPath path(make_strategy(strategy, recording.space, seed, evals.back()), {window, true});
   std::vector<double> found;
   double best_ms = INFINITY;
   for (std::uint64_t done = 0; done < evals.back(); ++done) {
@@ -27,7 +27,7 @@ std::vector<double> search(const Recording& recording, double optimum_ms, const 
     if (!proposal) break;
     const RecordedConfig& config = recording.configs[proposal->index];
     if (config.outcome == Outcome::ok) best_ms = std::min(best_ms, config.time_ms);
-    path.set_outcome(proposal->number, {proposal->index, config.outcome, config.time_ms});
+    path.set_outcome(proposal->number, {proposal->index, config.outcome, config.time_ms}, 0);
     if (done + 1 == evals[found.size()]) found.push_back(optimum_ms / best_ms);
   }
   found.resize(evals.size(), optimum_ms / best_ms);

@@ -33,8 +33,8 @@ void TimeStamps::learn(const store::KeyDigest& key, std::int64_t unix_time_ms) {
   newest = std::max(newest, unix_time_ms);
 }
 
-std::int64_t TimeStamps::next(const store::KeyDigest& key) {
-  last_ms_ = std::max(last_ms_, clock_.unix_time_ms());
+std::int64_t TimeStamps::next(const store::KeyDigest& key, bool later) {
+  last_ms_ = std::max(last_ms_ + later, clock_.unix_time_ms());
   const auto found = ahead_.find(key);
   if (found == ahead_.end()) return last_ms_;
   return found->second = std::max(last_ms_, found->second + 1);
@@ -62,13 +62,13 @@ void RecordKeeper::follow_speed(const measure::Summary& first, const measure::Su
   if (apart && std::max(change, 1 / change) > 1 + measure::finals_least_drift) slowness_ = slowness;
 }
 
-void RecordKeeper::stamp(store::Record& record) {
+void RecordKeeper::stamp(store::Record& record, bool later) {
   if (run_.resolver.reference_changed())
     if (const auto config = run_.space.ordered(record.config)) run_.set_keys(record, *config, record.artifact_key);
   const bool elsewhere = run_.services.remote && !record.host.empty();
   if (!elsewhere) record.host = system::host_name();
   record.attempt = run_.options.attempt;
-  record.unix_time_ms = stamps_.next(store::KeyDigest(record.key));
+  record.unix_time_ms = stamps_.next(store::KeyDigest(record.key), later);
   if (!elsewhere) record.reference = record.outcome == Outcome::ok ? reference_ : std::nullopt;
   record.limit_s = record.outcome == Outcome::timed_out ? limit_beside_key(run_.spec, record.stage) : 0;
   record.slowness = record.time_ms.count > 0 && record.finals.empty() ? slowness_ : 1;

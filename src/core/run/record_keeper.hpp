@@ -32,8 +32,8 @@ class TimeStamps {
   explicit TimeStamps(system::Clock& clock) : clock_(clock), start_ms_(clock.unix_time_ms()), last_ms_(start_ms_) {}
 
   void learn(const store::KeyDigest& key, std::int64_t unix_time_ms);
-  /// Unix time in ms: the clock's, but at least the last stamp, and after all records of the key.
-  std::int64_t next(const store::KeyDigest& key);
+  /// Unix time in ms: the clock's, but at least the last stamp (later: after it), and after all records of the key.
+  std::int64_t next(const store::KeyDigest& key, bool later = false);
 
  private:
   system::Clock& clock_;
@@ -65,8 +65,9 @@ class RecordKeeper {
   /// By how much slower the first device is than at the run's start, as far as is known.
   double slowness() const noexcept { return slowness_; }
   /// Sets host, attempt, time, the reference's time if it passed, and the time limit if it timed out. Corrects the
-  /// times for the slowness, except those of finals. A record of another machine keeps its host and reference.
-  void stamp(store::Record& record);
+  /// times for the slowness, except those of finals. A record of another machine keeps its host and reference. later:
+  /// as TimeStamps::next.
+  void stamp(store::Record& record, bool later = false);
   /// Throws Error(io) if data that the measurement keys describe has changed.
   void store(const store::Record& record);
   /// Stores it if the machine did not lack resources, as the worker or the message says; else warns about the first

@@ -352,7 +352,7 @@ OutcomeHandler::OutcomeHandler(RunParts& run)
     : run_(run), results_(run), incumbent_(run.spec.measure.statistic, run.options.top) {}
 
 void OutcomeHandler::finish(Trial& trial, const std::string& log) {
-  run_.keeper.stamp(trial.record);
+  run_.keeper.stamp(trial.record, run_.path.learns());
   if (trial.record.outcome == Outcome::ok) race(trial.proposal.index, trial.record, false);
   run_.stored.note_taints(trial.record.tainted);
   run_.keeper.keep(trial.record, trial.lack);
@@ -370,15 +370,17 @@ void OutcomeHandler::handle(const Trial& trial, store::Record record, const std:
   if (measured && trial.purpose == Trial::Purpose::settle && results_.has_best())
     slower_ = std::clamp(run_.criterion.of(record) / run_.criterion.of(results_.best()), 1.0, slower_);
   if (trial.purpose == Trial::Purpose::search)
-    run_.path.set_outcome(trial.proposal.number, {trial.proposal.index, outcome, observed});
+    run_.path.set_outcome(trial.proposal.number, {trial.proposal.index, outcome, observed, record.compile_cpu_s},
+                          record.unix_time_ms);
   run_.observer.on_record(results_.put(trial, std::move(record)), log, from_store);
   run_.report();
 }
 
 void OutcomeHandler::handle(const SearchPath::Proposal& proposal, Row row) {
   const store::StoredConfig& config = *row;
-  const bool pruned = config.outcome == Outcome::pruned;
-  run_.path.set_outcome(proposal.number, {proposal.index, config.outcome, pruned ? config.low_ms : config.time_ms});
+  const double observed = config.outcome == Outcome::pruned ? config.low_ms : config.time_ms;
+  run_.path.set_outcome(proposal.number, {proposal.index, config.outcome, observed, config.compile_cpu_s},
+                        config.unix_time_ms);
   results_.put(proposal.index, row);
   if (config.outcome != Outcome::ok) return;
   run_.calibration.offer(proposal.index, nullptr);

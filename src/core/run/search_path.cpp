@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t window_a_process = 4, min_a_process = 2;
 // Fraction of the evaluations: proposals made without the outcomes of more than that are worth too little.
 constexpr std::uint64_t share_of_evals = 8;
+// Of one process: a job for each compiler, some that wait for one, and for each device one in progress and one waiting.
+constexpr std::size_t compilers_a_spare = 4;
 
 /// Proposes the given configurations.
 class Listed final : public search::SequenceStrategy {
@@ -31,6 +33,12 @@ class Listed final : public search::SequenceStrategy {
  private:
   std::vector<std::uint64_t> indices_;
 };
+
+/// Whose compiles a search may arrange; the processes of a job, which need one path, may have different numbers.
+std::size_t compilers_of(const RunContext& run) {
+  if (run.options.peers || run.spec.search.seconds) return 0;
+  return run.services.remote ? run.services.remote->parallel() : run.services.compiler.parallel();
+}
 
 }  // namespace
 
@@ -53,9 +61,10 @@ std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store
                 options.peers ? options.peers->began_unix_ms() : std::numeric_limits<std::int64_t>::max());
   for (const std::string& note : knowledge.notes) run.observer.on_note(note);
   const spec::SearchSpec& search = run.spec.search;
-  return search::make_strategy(search.strategy,
-                               search::StrategyOptions{run.space, search.seed, run.evals, std::move(knowledge.first),
-                                                       std::move(knowledge.sources), std::move(knowledge.prior)});
+  return search::make_strategy(
+      search.strategy,
+      search::StrategyOptions{run.space, search.seed, run.evals, std::move(knowledge.first),
+                              std::move(knowledge.sources), std::move(knowledge.prior), compilers_of(run)});
 }
 
 std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {
@@ -63,15 +72,17 @@ std::size_t proposals_in_flight(std::size_t processes, std::uint64_t evals) {
   return std::max(min_a_process * processes, std::min(window_a_process * processes, share));
 }
 
-std::size_t proposal_window(const RunContext& run, std::size_t parallel) {
-  if (run.options.peers) return proposals_in_flight(run.options.peers->size(), run.evals);
-  if (run.services.remote) return proposals_in_flight(run.services.remote->parallel(), run.evals);
-  return run.alternates ? run.max_in_flight : run.max_in_flight + parallel;
+SearchPath::Window proposal_window(const RunContext& run, std::size_t parallel) {
+  if (run.options.peers) return {proposals_in_flight(run.options.peers->size(), run.evals), true};
+  if (run.services.remote) return {proposals_in_flight(run.services.remote->parallel(), run.evals)};
+  if (run.alternates) return {run.max_in_flight};
+  return {parallel + (parallel + compilers_a_spare - 1) / compilers_a_spare + 2 * run.services.benches.size()};
 }
 
-SearchPath::SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t window)
+SearchPath::SearchPath(std::unique_ptr<search::Strategy> strategy, Window window)
     : strategy_(std::move(strategy)),
-      window_(learns() ? std::max<std::size_t>(window, 1) : std::numeric_limits<std::size_t>::max()) {}
+      window_{learns() ? std::max<std::size_t>(window.proposals, 1) : std::numeric_limits<std::size_t>::max(),
+              window.in_order && learns()} {}
 
 SearchPath::~SearchPath() = default;
 
@@ -92,14 +103,11 @@ std::optional<SearchPath::Proposal> SearchPath::next() {
 
 std::optional<SearchPath::Proposal> SearchPath::next_of_strategy() {
   while (!exhausted_) {
-    if (!starved_ && outcomes_.size() < window_) {
+    if (!starved_ && proposed_ - shown_ < window_.proposals) {
       const std::vector<std::uint64_t> indices = strategy_->propose(1);
-      if (!indices.empty()) {
-        outcomes_.emplace_back();
-        return Proposal{shown_ + outcomes_.size() - 1, indices.front()};
-      }
+      if (!indices.empty()) return Proposal{proposed_++, indices.front()};
       starved_ = true;
-      exhausted_ = outcomes_.empty();
+      exhausted_ = proposed_ == shown_;
     }
     if (!show_next()) return std::nullopt;
   }
@@ -107,17 +115,18 @@ std::optional<SearchPath::Proposal> SearchPath::next_of_strategy() {
 }
 
 bool SearchPath::show_next() {
-  if (outcomes_.empty() || !outcomes_.front()) return false;
-  strategy_->observe(*outcomes_.front());
-  outcomes_.pop_front();
+  const auto first = outcomes_.begin();
+  if (first == outcomes_.end() || (window_.in_order && first->first.second != shown_)) return false;
+  strategy_->observe(first->second);
+  outcomes_.erase(first);
   ++shown_;
   starved_ = false;
   return true;
 }
 
-void SearchPath::set_outcome(std::uint64_t number, const search::Observation& outcome) {
+void SearchPath::set_outcome(std::uint64_t number, const search::Observation& outcome, std::int64_t stored_ms) {
   if (ignores_outcomes_) return;
-  outcomes_.at(number - shown_) = outcome;
+  outcomes_.emplace(std::pair(window_.in_order ? 0 : stored_ms, number), outcome);
   // For a strategy that does not learn, outcomes are not kept: there may be millions.
   while (!learns() && show_next()) {
   }

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,14 +52,20 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
                  const run::Target& target, const store::GrowingRecords& here, const std::filesystem::path& store,
                  std::int64_t before_unix_ms = std::numeric_limits<std::int64_t>::max());
 
-/// A strategy's proposals depend on the outcomes of its earlier proposals and on when it sees them. Here it sees them
-/// in order of proposal and at fixed points: the n-th proposal is made once it has seen exactly the outcomes up to n -
-/// window. So neither the speed of a compile worker nor a crash in the middle changes the path of a search: a run
-/// resumes, and a stored run repeats, without new measurements. An advisor's proposals change the path at any time.
+/// A strategy's proposals depend on the outcomes of its earlier proposals and on when it sees them. Here it sees the
+/// next one whenever as many proposals as the window allows have none that it has seen, and these in the order in which
+/// they were stored, so that a long compile holds nothing up. The same records give the same order: a run resumes, and
+/// a stored run repeats, without new measurements. An advisor's proposals change the path at any time.
+///
+/// Processes that share a search cannot wait for different outcomes: they see them in the order of proposal. So neither
+/// the speed of a compile worker nor a crash changes the path of any of them, and the slowest compile holds it up.
 class SearchPath {
  public:
-  /// window: maximum number of proposals without an outcome, at least 1; a strategy that does not learn needs none.
-  SearchPath(std::unique_ptr<search::Strategy> strategy, std::size_t window);
+  struct Window {
+    std::size_t proposals = 1;  ///< maximum number without an outcome, at least 1; none if the strategy does not learn
+    bool in_order = false;      ///< outcomes are seen in the order of proposal
+  };
+  SearchPath(std::unique_ptr<search::Strategy> strategy, Window window);
   ~SearchPath();
 
   struct Proposal {
@@ -73,8 +79,8 @@ class SearchPath {
   std::optional<AdvisorResult> advice() const;
   /// nullopt: not before another outcome is known, or never again (exhausted).
   std::optional<Proposal> next();
-  /// Call it once for each proposal, in any order.
-  void set_outcome(std::uint64_t number, const search::Observation& outcome);
+  /// Call it once for each proposal. Outcomes of the run have increasing times at which they are stored.
+  void set_outcome(std::uint64_t number, const search::Observation& outcome, std::int64_t stored_ms);
   /// From now on others propose (peer_work.hpp).
   void ignore_outcomes() { ignores_outcomes_ = true; }
   /// Whether outcomes change the proposals: proposals made far ahead of them are then worth less.
@@ -88,9 +94,10 @@ class SearchPath {
   std::optional<Proposal> next_of_strategy();
   bool show_next();
   std::unique_ptr<search::Strategy> strategy_;
-  std::size_t window_;
-  std::deque<std::optional<search::Observation>> outcomes_;  ///< of proposals from shown_ on; unset: not known yet
-  std::uint64_t shown_ = 0;
+  const Window window_;
+  /// Those that it has not seen, by when they were stored (0 if in order) and number.
+  std::map<std::pair<std::int64_t, std::uint64_t>, search::Observation> outcomes_;
+  std::uint64_t proposed_ = 0, shown_ = 0;
   bool starved_ = false;  ///< it proposes nothing until it sees another outcome
   bool exhausted_ = false;
   bool ignores_outcomes_ = false;
@@ -101,7 +108,7 @@ class SearchPath {
 bool learns_from_store(const RunContext& run);
 /// records: of the kernel and architecture, refreshed. Notes for the user are sent to the observer.
 std::unique_ptr<search::Strategy> make_search(const RunContext& run, const store::GrowingRecords& records);
-/// Maximum number of proposals without an outcome. parallel: maximum number of compilers at once.
-std::size_t proposal_window(const RunContext& run, std::size_t parallel);
+/// parallel: maximum number of compilers at once.
+SearchPath::Window proposal_window(const RunContext& run, std::size_t parallel);
 
 }  // namespace xtune::run

@@ -54,7 +54,7 @@ void BudgetedSearch::observe(const Observation& observation) {
   if (const auto found = std::find(outstanding_.begin(), outstanding_.end(), observation.index);
       found != outstanding_.end())
     outstanding_.erase(found);
-  SearchResult result{observation.index, SearchResult::Kind::failed, 0};
+  SearchResult result{observation.index, SearchResult::Kind::failed, 0, observation.compile_s};
   const bool sane = std::isfinite(observation.time_ms) && observation.time_ms > 0;
   if (sane && observation.outcome == Outcome::ok) result.kind = SearchResult::Kind::measured;
   if (sane && observation.outcome == Outcome::pruned) result.kind = SearchResult::Kind::bound;

@@ -32,6 +32,7 @@ class BudgetedSearch : public Strategy {
   /// Configurations that were proposed and not observed yet, in the order of proposal.
   const std::vector<std::uint64_t>& outstanding() const noexcept { return outstanding_; }
   const space::Space& space() const noexcept { return space_; }
+  std::uint64_t left() const noexcept { return evals_ - proposed_; }  ///< proposals
 
  protected:
   /// The next wanted configuration; it may be known already.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/search/budgeted.hpp"
+#include "core/search/compile_times.hpp"
 #include "core/search/strategy.hpp"
 
 namespace xtune::search {
@@ -58,8 +59,9 @@ using MakeModel = std::unique_ptr<Model> (*)(const space::Space& space, const Fe
 // A model of all results, and its pool of candidates.
 class Proposer {
  public:
-  Proposer(const BudgetedSearch& search, base::Random& random, const Prior& prior, std::unique_ptr<Model> model)
-      : search_(search), random_(random), prior_(prior), model_(std::move(model)) {}
+  Proposer(const BudgetedSearch& search, base::Random& random, const Prior& prior, std::unique_ptr<Model> model,
+           std::size_t compilers)
+      : search_(search), random_(random), prior_(prior), model_(std::move(model)), delays_(search.space(), compilers) {}
 
   std::optional<std::uint64_t> next() {
     if (search_.results().size() >= next_restart_)
@@ -68,6 +70,8 @@ class Proposer {
       update();
     return choose();
   }
+
+  void learn(const SearchResult& result) { delays_.learn(result.index, result.compile_s); }
 
   // Outstanding from now on.
   void expect(std::uint64_t index) {
@@ -115,7 +119,8 @@ class Proposer {
         for (const std::uint64_t neighbour : space().neighbours(timed[i])) add_candidate(neighbour);
   }
 
-  std::optional<std::uint64_t> choose() const {
+  std::optional<std::uint64_t> choose() {
+    delays_.expect(search_.left(), search_.outstanding());
     std::optional<std::uint64_t> best;
     double best_score = -std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < pool_.size(); ++i) {
@@ -123,7 +128,7 @@ class Proposer {
       const Prediction prediction = model_->predict(i);
       const double mean = prediction.mean + lesson_->explained(pool_[i]);
       const double score = log_expected_improvement(mean, prediction.deviation + 1e-4, lesson_->best()) +
-                           std::log(std::max(min_chance, 1.0 - prediction.failure));
+                           std::log(std::max(min_chance, 1.0 - prediction.failure)) - delays_.logarithm(pool_[i]);
       if (score > best_score) {
         best_score = score;
         best = pool_[i];
@@ -136,6 +141,7 @@ class Proposer {
   base::Random& random_;
   const Prior& prior_;
   std::unique_ptr<Model> model_;
+  CompileDelays delays_;
   std::optional<Lesson> lesson_;
   std::size_t next_restart_ = 0, learnt_ = 0;
   std::vector<std::uint64_t> pool_;
@@ -148,7 +154,7 @@ class ModelSearch : public BudgetedSearch {
       : BudgetedSearch(options),
         prior_(options.prior),
         design_(options.space, features(), prior_),
-        proposer_(*this, random(), prior_, make_model(options.space, features())) {}
+        proposer_(*this, random(), prior_, make_model(options.space, features()), options.compilers) {}
 
  protected:
   std::optional<std::uint64_t> next() override {
@@ -162,6 +168,7 @@ class ModelSearch : public BudgetedSearch {
     if (pick) proposer_.expect(*pick);
     return pick;
   }
+  void learn(const SearchResult& result) override { proposer_.learn(result); }
 
  private:
   Prior prior_;

@@ -17,7 +17,8 @@ namespace xtune::search {
 struct Observation {
   std::uint64_t index = 0;  ///< in the Space
   Outcome outcome = Outcome::ok;
-  double time_ms = 0;  ///< ok: the statistic; pruned: a lower bound; else without meaning
+  double time_ms = 0;    ///< ok: the statistic; pruned: a lower bound; else without meaning
+  double compile_s = 0;  ///< CPU time of its compile; 0: there was none, or it is unknown
 };
 
 /// The part of an observation that a learning strategy keeps: a configuration's first result. Invalid times (not
@@ -26,7 +27,8 @@ struct SearchResult {
   enum class Kind : std::uint8_t { measured, bound, failed };
   std::uint64_t index = 0;
   Kind kind = Kind::failed;
-  double time_ms = 0;  ///< measured: the statistic; bound: a lower bound; failed: 0
+  double time_ms = 0;    ///< measured: the statistic; bound: a lower bound; failed: 0
+  double compile_s = 0;  ///< as Observation
 };
 
 /// The numbered proposals of a strategy that ignores observations.
@@ -87,6 +89,7 @@ struct StrategyOptions {
       {};  ///< configurations to try first, best first; those outside of the space are ignored
   std::vector<Source> sources = {};
   Prior prior = {};
+  std::size_t compilers = 0;  ///< that work at once; 0: unknown, or compile times must not matter
 };
 
 /// Throws Error(invalid_argument) for an unknown name, naming the nearest.

@@ -51,7 +51,8 @@ CREATE INDEX block_source ON block(source);
 )";
 
 std::int64_t schema_version() {
-  return base::crc32c(std::string(schema) + version + std::to_string(Record::schema)) & 0x7FFFFFFF;
+  const std::string rows = std::to_string(sizeof(PackedRow));
+  return base::crc32c(std::string(schema) + rows + version + std::to_string(Record::schema)) & 0x7FFFFFFF;
 }
 
 /// The state of a source when it was read; what is appended afterwards is not.
@@ -451,6 +452,7 @@ class RowIndex {
       row.values_begin = values, row.values_bytes = packed.values_bytes;
       row.time_ms = has(has_times) ? times[static_cast<std::size_t>(options_.statistic)] : HUGE_VAL;
       row.median_ms = packed.median, row.low_ms = packed.low;
+      row.compile_cpu_s = packed.compile_cpu_s;
       row.unix_time_ms = packed.unix_time_ms;
       row.place = packed.place, row.bytes = packed.bytes, row.samples = packed.samples;
       row.outcome = outcome;

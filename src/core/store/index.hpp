@@ -77,7 +77,7 @@ struct RowBlock {
   mutable std::shared_ptr<const BlockRows> rows = {};  ///< once they were read: RowSet::rows_of
 };
 
-/// The parts of one record that are needed for choosing: 104 bytes, as there may be millions.
+/// The parts of one record that are needed for choosing: 112 bytes, as there may be millions.
 struct StoredConfig {
   KeyDigest key, artifact_key;
   const RowBlock* block = nullptr;
@@ -85,6 +85,7 @@ struct StoredConfig {
   double time_ms = 0;  ///< of the ranking statistic; infinite: none
   double median_ms = 0;
   double low_ms = 0;  ///< lower end of the median's interval; for a pruned record its minimum sample
+  double compile_cpu_s = 0;
   std::int64_t unix_time_ms = 0;
   std::uint32_t place = 0, bytes = 0;  ///< of the whole record: from the block's begin
   std::uint32_t samples = 0;           ///< for a pruned record: number of samples

@@ -101,6 +101,7 @@ class LineParser {
                         time.mean,
                         time.inlier_mean,
                         pruned ? time.min : time.low,
+                        record.compile_cpu_s,
                         static_cast<std::uint32_t>(offset - block.offset),
                         static_cast<std::uint32_t>(bytes),
                         static_cast<std::uint32_t>(pruned ? time.count : 0),

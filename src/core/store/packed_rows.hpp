@@ -32,11 +32,11 @@ struct Warning {
 struct PackedRow {
   KeyDigest key, artifact_key;
   std::int64_t unix_time_ms;
-  double median, min, mean, inlier_mean, low;
+  double median, min, mean, inlier_mean, low, compile_cpu_s;
   std::uint32_t place, bytes, samples, values_bytes;
   std::uint32_t outcome, flags;
 };
-static_assert(std::is_trivially_copyable_v<PackedRow> && sizeof(PackedRow) == 104);
+static_assert(std::is_trivially_copyable_v<PackedRow> && sizeof(PackedRow) == 112);
 
 /// A block as it is inserted.
 struct ParsedBlock {

@@ -1,4 +1,6 @@
 // What compile times are expected: of configurations never seen, from few examples, and when nothing can be said.
+#include "core/search/compile_times.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -6,10 +8,9 @@
 #include <string>
 
 #include "base/random.hpp"
-#include "core/run/run_parts.hpp"
 
 using namespace xtune::base;
-using namespace xtune::run;
+using namespace xtune::search;
 using namespace xtune::space;
 
 using namespace xtune;
@@ -87,4 +88,25 @@ TEST_CASE("A space of one configuration has a time, and one of a thousand words 
   CompileTimes unlearnt(many);
   for (std::uint64_t i = 0; i < many.size(); ++i) unlearnt.learn(many.value_indices(i), 1);
   CHECK_FALSE(unlearnt.expected_s(many.value_indices(0)));
+}
+
+TEST_CASE("Near its end a search avoids compiles that take longer than the rest of it") {
+  const Space space = unrolled();
+  CompileDelays delays(space, 4), unknown(space, 0);
+  for (std::uint64_t i = 0; i < space.size(); ++i)
+    delays.learn(i, seconds(space, i)), unknown.learn(i, seconds(space, i));
+  const std::vector<std::uint64_t> outstanding{0, 1};
+  const std::uint64_t shortest = 0, longest = space.size() - 1;
+  delays.expect(1000, outstanding);
+  CHECK(delays.logarithm(longest) == 0);
+  delays.expect(1, outstanding);
+  CHECK(delays.logarithm(shortest) == 0);
+  CHECK(delays.logarithm(longest) > 5);
+  // Without their number, or too few examples, nothing is said.
+  unknown.expect(1, outstanding);
+  CHECK(unknown.logarithm(longest) == 0);
+  CompileDelays new_to_it(space, 4);
+  new_to_it.learn(0, 1);
+  new_to_it.expect(1, outstanding);
+  CHECK(new_to_it.logarithm(longest) == 0);
 }
