@@ -149,7 +149,7 @@ const RecordedConfig* RecordedAnswers::find(const std::string& key) const {
 }
 
 void ReplayCompileService::compile(const run::CompileJob& job, double /*timeout_s*/, Callback callback) {
-  Waiting waiting{job.key, job.request, std::move(callback)};
+  Waiting waiting{job.key, job.request, std::move(callback), job.expected_s.value_or(HUGE_VAL)};
   if (running_ < jobs_)
     start(std::move(waiting));
   else
@@ -176,8 +176,9 @@ void ReplayCompileService::start(Waiting waiting) {
                         if (asked_in != epoch_) return;
                         --running_;
                         if (!waiting_.empty()) {
-                          Waiting next = std::move(waiting_.front());
-                          waiting_.pop_front();
+                          const auto longest = std::ranges::max_element(waiting_, {}, &Waiting::expected_s);
+                          Waiting next = std::move(*longest);
+                          waiting_.erase(longest);
                           start(std::move(next));
                         }
                         callback(answer);

@@ -94,6 +94,7 @@ class ReplayCompileService final : public run::CompileService {
     std::string key;
     build::CompileRequest request;
     Callback callback;
+    double expected_s;
   };
   void start(Waiting waiting);
   Simulation& simulation_;
