@@ -51,24 +51,26 @@ constexpr int thread_count = group_threads * K_GROUPS;
 
 #include "tile_copy.cuh"
 
-// 16 bytes at the end of each shared row shift the next row to other banks, and keep it aligned for the widest access.
-// The vector units read A by columns, so there it lies transposed, and rows of B need no shift.
-// For INSTRUCTION = 16 and 32, rows of A and columns of B are swizzled, without unused bytes.
-#if TENSOR_CORES && INSTRUCTION > 8
-constexpr int a_stride = BLOCK_K, b_stride = BLOCK_K;
+// The vector units read A by columns, so there it lies transposed. 16 bytes at the end of each row shift the next one to
+// other banks, and keep it aligned for the widest access. Rows of B need no shift. Tiles for matrix cores are swizzled,
+// without unused bytes: rows of A, and rows of B or, for INSTRUCTION = 16 and 32, columns.
+#if TENSOR_CORES
+constexpr int a_stride = BLOCK_K, b_stride = INSTRUCTION > 8 ? BLOCK_K : BLOCK_N;
 constexpr int a_elements = BLOCK_M * BLOCK_K, b_elements = BLOCK_K * BLOCK_N;
 constexpr int a_width = DIRECT ? 4 / static_cast<int>(sizeof(Stored)) : VECTOR;
-constexpr Layout a_layout = DIRECT ? Layout::direct_rows : Layout::swizzled_rows;
-constexpr Layout b_layout = Layout::swizzled_columns;
+constexpr Layout a_layout = INSTRUCTION == 8 ? Layout::swizzled_within_rows
+                            : DIRECT         ? Layout::direct_rows
+                                             : Layout::swizzled_rows;
+constexpr Layout b_layout = INSTRUCTION == 8 ? Layout::swizzled_within_rows : Layout::swizzled_columns;
 #else
 constexpr int pad = PAD * 16 / static_cast<int>(sizeof(Stored));
-constexpr int a_stride = (TENSOR_CORES ? BLOCK_K : BLOCK_M) + pad, b_stride = BLOCK_N + (TENSOR_CORES ? pad : 0);
-constexpr int a_elements = (TENSOR_CORES ? BLOCK_M : BLOCK_K) * a_stride, b_elements = BLOCK_K * b_stride;
+constexpr int a_stride = BLOCK_M + pad, b_stride = BLOCK_N;
+constexpr int a_elements = BLOCK_K * a_stride, b_elements = BLOCK_K * b_stride;
 // What the hardware copies arrives as it is: A can be transposed on its way only element by element, and the pairs of B
 // stay as they are.
-constexpr int a_width = COPIES_ASYNC && !TENSOR_CORES ? 1 : VECTOR;
-constexpr Layout a_layout = TENSOR_CORES ? Layout::rows : Layout::columns;
-constexpr Layout b_layout = TENSOR_CORES || COPIES_ASYNC ? Layout::rows : Layout::swapped_rows;
+constexpr int a_width = COPIES_ASYNC ? 1 : VECTOR;
+constexpr Layout a_layout = Layout::columns;
+constexpr Layout b_layout = COPIES_ASYNC ? Layout::rows : Layout::swapped_rows;
 #endif
 constexpr int stage_elements = a_elements + b_elements;
 
@@ -111,17 +113,21 @@ class Ring {
         rows_(m - row),
         columns_(n - column),
         stages_(stages),
+        tile_(stages),
         left_(ceil_div(k, BLOCK_K)) {
     const int first = k - (left_ - 1) * BLOCK_K;
 #if COPIES_ASYNC
-    current_ = 1;
+    tile_ += stage_elements;
     refill<false>(first);
 #pragma unroll 1
-    for (current_ = 2; current_ <= STAGES; ++current_) refill<false>(BLOCK_K);
-    current_ = 0;
+    for (int i = 1; i < STAGES; ++i) {
+      tile_ += stage_elements;
+      refill<false>(BLOCK_K);
+    }
+    tile_ = stages_;
     async_copy_wait<STAGES - 1>();
 #else
-    if (DIRECT) current_ = STAGES - 1;
+    if (DIRECT) tile_ += (STAGES - 1) * stage_elements;
     refill<false>(first);
 #if DIRECT
     direct_copy_wait();
@@ -136,7 +142,7 @@ class Ring {
   /// Whether all tiles but the first lie in the matrices, in whole packs. All threads get the same answer.
   __device__ bool whole() const { return a_.whole(rows_, BLOCK_K) && b_.whole(BLOCK_K, columns_); }
 
-  __device__ const Stored* a() const { return stages_ + current_ * stage_elements; }
+  __device__ const Stored* a() const { return tile_; }
   __device__ const Stored* b() const { return a() + a_elements; }
 
   /// Makes the next tile current, once no thread needs the current one in shared memory any more.
@@ -162,13 +168,13 @@ class Ring {
   __device__ void refill(int depth) {
     const int a_rows = left_ > 0 ? rows_ : 0, b_rows = left_ > 0 ? depth : 0;
 #if COPIES_ASYNC
-    Stored* const stage = stages_ + (current_ == 0 ? STAGES - 1 : current_ - 1) * stage_elements;
+    Stored* const stage = (tile_ == stages_ ? stages_ + STAGES * stage_elements : tile_) - stage_elements;
     a_.start<WHOLE>(stage, a_rows, depth);
     b_.start<WHOLE>(stage + a_elements, b_rows, columns_);
     async_copy_commit();
 #else
 #if DIRECT
-    a_.start_direct<WHOLE>(stages_ + next_stage() * stage_elements, a_rows, depth);
+    a_.start_direct<WHOLE>(next_stage(), a_rows, depth);
 #else
     a_.load<WHOLE>(a_rows, depth);
 #endif
@@ -189,24 +195,25 @@ class Ring {
   }
 
  private:
-  __device__ int next_stage() const { return current_ == STAGES - 1 ? 0 : current_ + 1; }
-  __device__ void move_on() { current_ = next_stage(); }
+  __device__ Stored* next_stage() const {
+    return tile_ == stages_ + (STAGES - 1) * stage_elements ? stages_ : tile_ + stage_elements;
+  }
+  __device__ void move_on() { tile_ = next_stage(); }
 
 #if !COPIES_ASYNC
   __device__ void store() const {
-    Stored* const stage = stages_ + current_ * stage_elements;
 #if !DIRECT
-    a_.store(stage);
+    a_.store(tile_);
 #endif
-    b_.store(stage + a_elements);
+    b_.store(tile_ + a_elements);
   }
 #endif
 
   TileCopy<BLOCK_M, BLOCK_K, thread_count, a_width, a_stride, a_layout> a_;
   TileCopy<BLOCK_K, BLOCK_N, thread_count, VECTOR, b_stride, b_layout> b_;
   int rows_, columns_;
-  Stored* stages_;
-  int left_, current_ = 0;
+  Stored *stages_, *tile_;
+  int left_;
 };
 
 /// Multiplies all tiles. WHOLE: the ring's are whole.

@@ -9,38 +9,41 @@ class Arithmetic {
 
   /// Reads the operands of a slice of the tiles into this buffer.
   __device__ void load(int buffer, const Stored* a_tile, const Stored* b_tile, int k, const Place& place) {
-#if INSTRUCTION > 8
+#if INSTRUCTION == 8
+    // The places of a lane are known before the loop, and fragments and slices are numbers in the instructions.
+    using xtune::matrix::swizzled_within_rows;
+#pragma unroll
+    for (int i = 0; i < across_m; ++i) {
+      Product::load_a(a_[buffer][i], place.lane, [&](int row, int along_k) {
+        const int first = swizzled_within_rows<Stored, BLOCK_K>(place.row + row, along_k) ^ k;
+        return a_tile + first + i * Product::m * BLOCK_K;
+      });
+    }
+#pragma unroll
+    for (int j = 0; j < across_n; j += Product::b_at_once) {
+      Product::load_b(&b_[buffer][j], place.lane, [&](int along_k, int column) {
+        const int first = swizzled_within_rows<Stored, BLOCK_N>(along_k, place.column + column) ^ j * Product::n;
+        return b_tile + first + k * BLOCK_N;
+      });
+    }
+#else
     // What the lanes add to the place of a fragment, which is known before; the warp's place and that of the slice.
     const auto place_of = [](int row, int along_k) { return xtune::matrix::swizzled<Stored, BLOCK_K>(row, along_k); };
     const int slice_a = xtune::matrix::unforeseen(place_of(place.row, k)),
               slice_b = xtune::matrix::unforeseen(place_of(place.column, k));
-#endif
 #pragma unroll
     for (int i = 0; i < across_m; ++i) {
-#if INSTRUCTION > 8
       Product::load_a(a_[buffer][i], place.lane, [&](int row, int along_k) {
         return a_tile + (slice_a ^ place_of(row, along_k) ^ place_of(i * Product::m, 0));
       });
-#else
-      const int first = place.row + i * Product::m;
-      const Stored* const from = a_tile + first * a_stride + k;
-      Product::load_a(a_[buffer][i], place.lane,
-                      [&](int row, int along_k) { return from + row * a_stride + along_k; });
-#endif
     }
 #pragma unroll
-    for (int j = 0; j < across_n; j += Product::b_at_once) {
-#if INSTRUCTION > 8
+    for (int j = 0; j < across_n; ++j) {
       Product::load_b(&b_[buffer][j], place.lane, [&](int column, int along_k) {
         return b_tile + (slice_b ^ place_of(column, along_k) ^ place_of(j * Product::n, 0));
       });
-#else
-      const int first = place.column + j * Product::n;
-      const Stored* const from = b_tile + k * b_stride + first;
-      Product::load_b(&b_[buffer][j], place.lane,
-                      [&](int along_k, int column) { return from + along_k * b_stride + column; });
-#endif
     }
+#endif
   }
 
   __device__ void multiply(int buffer) {

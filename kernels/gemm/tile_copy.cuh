@@ -2,8 +2,9 @@
 #pragma once
 
 /// How a tile lies in shared memory: as in the matrix; as in the matrix, but with the columns of each pair swapped;
-/// transposed; as in the matrix, swizzled, and likewise brought by direct copies; or transposed and swizzled.
-enum class Layout { rows, swapped_rows, columns, swizzled_rows, direct_rows, swizzled_columns };
+/// transposed; as in the matrix, swizzled, for NVIDIA's matrix cores or for AMD's, and likewise brought by direct copies;
+/// or transposed and swizzled.
+enum class Layout { rows, swapped_rows, columns, swizzled_within_rows, swizzled_rows, direct_rows, swizzled_columns };
 
 /// The share of one of THREADS threads in copying ROWS x COLUMNS tiles of a row-major matrix to shared memory, one tile
 /// after the other, WIDTH elements at a time. Of a tile, `rows` and `columns` lie in the matrix; the rest becomes 0.
@@ -57,7 +58,7 @@ class TileCopy {
         for (int v = 0; v < WIDTH; ++v) {
           pack.x[v] = to_stored(staged_[i].x[LAYOUT == Layout::swapped_rows ? v ^ 1 : v]);
         }
-        store_pack<WIDTH>(tile + (tile_row_ + row) * STRIDE + tile_column_ + column, pack);
+        store_pack<WIDTH>(place(tile, row, column), pack);
       }
     });
 #endif
@@ -217,12 +218,20 @@ class TileCopy {
     }
   }
 
-  /// Where the element that lies this far from the thread's first pack goes to.
+  /// Where the pack (of a transposed tile: the element) that lies this far from the thread's first pack goes to.
   __device__ Stored* place(Stored* tile, int row, int column) const {
+#if TENSOR_CORES
+    if constexpr (LAYOUT == Layout::swizzled_within_rows) {
+      using xtune::matrix::swizzled_within_rows;
+      static_assert(down % 8 == 0 || 8 % down == 0, "the units of a row and of the thread's first are combined by xor");
+      const int own = swizzled_within_rows<Stored, COLUMNS>(tile_row_, tile_column_);
+      return tile + (own ^ swizzled_within_rows<Stored, COLUMNS>(row % 8, 0) % COLUMNS) + row * COLUMNS + column;
+    }
+#endif
     row += tile_row_;
     column += tile_column_;
     if (LAYOUT == Layout::columns) return tile + column * STRIDE + row;
-    return tile + row * STRIDE + (LAYOUT == Layout::swapped_rows ? column ^ 1 : column);
+    return tile + row * STRIDE + (LAYOUT == Layout::swapped_rows && WIDTH == 1 ? column ^ 1 : column);
   }
 
   Words staged_[passes_down * passes_across];

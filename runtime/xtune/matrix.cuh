@@ -72,6 +72,22 @@ __host__ __device__ constexpr int swizzled(int row, int column) {
   return (line * 8 + ((unit ^ line ^ line / 8) & 7)) * in_unit + column % in_unit;
 }
 
+/// The place of an element in a tile whose rows have COLUMNS elements, a multiple of 128 bytes, or 64 or 32 bytes. The
+/// units of 16 bytes stay in their row, and those of 32 aligned bytes together, as asynchronous copies like to write
+/// them; each goes to the place whose number in 128 bytes is its own, combined by xor with the number of the row (of
+/// shorter rows: of their 128 bytes). So units in the same column of 8 neighbouring rows are in different banks, and 8
+/// rows on, the order is the same.
+///
+/// If COLUMNS is a power of two, then what swizzled() says of sums holds here too.
+template <class T, int COLUMNS>
+__host__ __device__ constexpr int swizzled_within_rows(int row, int column) {
+  constexpr int in_unit = 16 / static_cast<int>(sizeof(T)), units = COLUMNS / in_unit;
+  static_assert(COLUMNS % in_unit == 0 && (units % 8 == 0 || units == 4 || units == 2),
+                "rows are a multiple of 128 bytes, or 64 or 32 bytes");
+  constexpr int in_line = units < 8 ? 8 / units : 1;  // rows in 128 bytes
+  return row * COLUMNS + ((column / in_unit) ^ (row / in_line % (8 / in_line))) * in_unit + column % in_unit;
+}
+
 /// The unit of 16 bytes, counted along the rows, that swizzled() puts to this place.
 __host__ __device__ constexpr int unit_at(int place) {
   const int line = place / 8;
