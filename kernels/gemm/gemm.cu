@@ -5,6 +5,7 @@
 // THREAD_M x THREAD_N results, or, with TENSOR_CORES, the 32 hold (4 THREAD_M) x (8 THREAD_N) together. On matrix cores
 // of CDNA, 64 threads hold (8 THREAD_M) x (8 THREAD_N). The parameters are macros from -D; README.md describes each.
 #include "../common/async_copy.cuh"
+#include "../common/group.cuh"
 #include "../common/pack.cuh"
 #include "input.cuh"
 
@@ -13,6 +14,13 @@
 #endif
 #ifndef DIRECT
 #define DIRECT 0
+#endif
+// Blocks can share the sums of a tile where the spec gives PARTS, and the memory for it.
+#ifdef PARTS
+#define ARGUMENTS_OF_PARTS , float *partials, unsigned int *counters
+#else
+#define ARGUMENTS_OF_PARTS
+#define PARTS 1
 #endif
 
 // The vector units compute in f32: narrower inputs are widened once, on their way into shared memory.
@@ -106,16 +114,17 @@ static_assert(BLOCK_K % (Arithmetic::slice * K_GROUPS) == 0 && slices % K_UNROLL
 /// call next() and refill() after each tile.
 class Ring {
  public:
-  /// Of the block's tiles, `rows` of A and `columns` of B lie in the matrices.
-  __device__ Ring(const Input* a, const Input* b, int m, int n, int k, int row, int column, Stored* stages)
-      : a_(a, k, row, 0),
-        b_(b, n, 0, column),
+  /// From this row of A and column of B on, and along K from `begin` to `end`.
+  __device__ Ring(const Input* a, const Input* b, int m, int n, int k, int row, int column, int begin, int end,
+                  Stored* stages)
+      : a_(a, k, row, begin),
+        b_(b, n, begin, column),
         rows_(m - row),
         columns_(n - column),
         stages_(stages),
         tile_(stages),
-        left_(ceil_div(k, BLOCK_K)) {
-    const int first = k - (left_ - 1) * BLOCK_K;
+        left_(ceil_div(end - begin, BLOCK_K)) {
+    const int first = end - begin - (left_ - 1) * BLOCK_K;
 #if COPIES_ASYNC
     tile_ += stage_elements;
     refill<false>(first);
@@ -262,16 +271,38 @@ __device__ inline void add_groups(Arithmetic& arithmetic, float* shared) {
   }
 }
 
-/// Grid: one dimension, ceil(M / BLOCK_M) * ceil(N / BLOCK_N). Block: thread_count. Dynamic shared memory: STAGES
-/// buffers of stage_elements, and with K_GROUPS > 1 at least BLOCK_M * BLOCK_N floats. raster > 0: blocks that run at
-/// the same time cover `raster` rows of tiles, so that they share the parts of B that they read in L2; 0: row after
-/// row.
+/// Adds what the blocks of a tile have summed up, in the order of their parts. Whether this is the last of the blocks,
+/// which has the sums then.
+__device__ inline bool add_parts(Arithmetic& arithmetic, float* of_tile, unsigned int* counter, int part) {
+  constexpr int results = THREAD_M * THREAD_N;
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < group_threads) {
+#pragma unroll
+    for (int i = 0; i < results; ++i) of_tile[(part * results + i) * group_threads + thread] = arithmetic.sum(i);
+  }
+  if (!arrives_last(counter, PARTS)) return false;
+  const volatile float* const of_parts = of_tile;
+#pragma unroll 1
+  for (int other = 0; thread < group_threads && other < PARTS; ++other) {
+#pragma unroll
+    for (int i = 0; i < results; ++i) {
+      const float sum = of_parts[(other * results + i) * group_threads + thread];
+      arithmetic.sum(i) = other == 0 ? sum : arithmetic.sum(i) + sum;
+    }
+  }
+  return true;
+}
+
+/// Grid: one dimension, PARTS * ceil(M / BLOCK_M) * ceil(N / BLOCK_N). Block: thread_count. Dynamic shared memory:
+/// STAGES buffers of stage_elements, and with K_GROUPS > 1 at least BLOCK_M * BLOCK_N floats. raster > 0: blocks that
+/// run at the same time cover `raster` rows of tiles, so that they share the parts of B that they read in L2; 0: row
+/// after row. With PARTS > 1, partials has room for PARTS tiles for each tile of C, and counters are zeros, one for each.
 extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
-    gemm(const Input* a, const Input* b, float* c, int m, int n, int k, int raster) {
+    gemm(const Input* a, const Input* b, float* c, int m, int n, int k, int raster ARGUMENTS_OF_PARTS) {
   extern __shared__ float4 shared[];
 
   const int blocks_m = ceil_div(m, BLOCK_M), blocks_n = ceil_div(n, BLOCK_N);
-  const int block = static_cast<int>(blockIdx.x);
+  const int block = static_cast<int>(blockIdx.x) / PARTS, part = static_cast<int>(blockIdx.x) % PARTS;
   int block_m = block / blocks_n, block_n = block % blocks_n;
   if (raster > 0) {
     const int group = block / (raster * blocks_n), in_group = block % (raster * blocks_n);
@@ -280,16 +311,23 @@ extern "C" __global__ void LAUNCH_BOUNDS(thread_count, MIN_BLOCKS)
     block_n = in_group / group_rows;
   }
   const int first_row = block_m * BLOCK_M, first_column = block_n * BLOCK_N;
+  // Of the steps along K, of which only the first may be short, each part has as many as the others, or one more.
+  const int all_steps = ceil_div(k, BLOCK_K), first_step = part * all_steps / PARTS;
+  const int steps = (part + 1) * all_steps / PARTS - first_step;
+  const int end = k - (all_steps - first_step - steps) * BLOCK_K, begin = max_of(end - steps * BLOCK_K, 0);
 
   const Place place;
   Arithmetic arithmetic;
-  Ring ring(a, b, m, n, k, first_row, first_column, reinterpret_cast<Stored*>(shared));
-  const int steps = ceil_div(k, BLOCK_K);
+  Ring ring(a, b, m, n, k, first_row, first_column, begin, end, reinterpret_cast<Stored*>(shared));
   if (ring.whole()) {
     multiply_tiles<true>(ring, steps, arithmetic, place);
   } else {
     multiply_tiles<false>(ring, steps, arithmetic, place);
   }
   if (K_GROUPS > 1) add_groups(arithmetic, reinterpret_cast<float*>(shared));
+#if PARTS > 1
+  float* const of_tile = partials + static_cast<long long>(block) * (PARTS * BLOCK_M * BLOCK_N);
+  if (!add_parts(arithmetic, of_tile, counters + block, part)) return;
+#endif
   if (static_cast<int>(threadIdx.x) < group_threads) arithmetic.store(c, m, n, first_row, first_column, place);
 }
