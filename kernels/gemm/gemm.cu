@@ -122,21 +122,20 @@ class Ring {
         rows_(m - row),
         columns_(n - column),
         stages_(stages),
-        tile_(stages),
         left_(ceil_div(end - begin, BLOCK_K)) {
     const int first = end - begin - (left_ - 1) * BLOCK_K;
 #if COPIES_ASYNC
-    tile_ += stage_elements;
+    tile_ = stage_bytes;
     refill<false>(first);
 #pragma unroll 1
     for (int i = 1; i < STAGES; ++i) {
-      tile_ += stage_elements;
+      tile_ += stage_bytes;
       refill<false>(BLOCK_K);
     }
-    tile_ = stages_;
+    tile_ = 0;
     async_copy_wait<STAGES - 1>();
 #else
-    if (DIRECT) tile_ += (STAGES - 1) * stage_elements;
+    if (DIRECT) tile_ = (STAGES - 1) * stage_bytes;
     refill<false>(first);
 #if DIRECT
     direct_copy_wait();
@@ -151,7 +150,7 @@ class Ring {
   /// Whether all tiles but the first lie in the matrices, in whole packs. All threads get the same answer.
   __device__ bool whole() const { return a_.whole(rows_, BLOCK_K) && b_.whole(BLOCK_K, columns_); }
 
-  __device__ const Stored* a() const { return tile_; }
+  __device__ const Stored* a() const { return stage_at(tile_); }
   __device__ const Stored* b() const { return a() + a_elements; }
 
   /// Makes the next tile current, once no thread needs the current one in shared memory any more.
@@ -177,13 +176,13 @@ class Ring {
   __device__ void refill(int depth) {
     const int a_rows = left_ > 0 ? rows_ : 0, b_rows = left_ > 0 ? depth : 0;
 #if COPIES_ASYNC
-    Stored* const stage = (tile_ == stages_ ? stages_ + STAGES * stage_elements : tile_) - stage_elements;
+    Stored* const stage = stage_at((tile_ == 0 ? STAGES * stage_bytes : tile_) - stage_bytes);
     a_.start<WHOLE>(stage, a_rows, depth);
     b_.start<WHOLE>(stage + a_elements, b_rows, columns_);
     async_copy_commit();
 #else
 #if DIRECT
-    a_.start_direct<WHOLE>(next_stage(), a_rows, depth);
+    a_.start_direct<WHOLE>(stage_at(next_tile()), a_rows, depth);
 #else
     a_.load<WHOLE>(a_rows, depth);
 #endif
@@ -204,25 +203,27 @@ class Ring {
   }
 
  private:
-  __device__ Stored* next_stage() const {
-    return tile_ == stages_ + (STAGES - 1) * stage_elements ? stages_ : tile_ + stage_elements;
+  static constexpr int stage_bytes = stage_elements * static_cast<int>(sizeof(Stored));
+  __device__ Stored* stage_at(int bytes) const {
+    return reinterpret_cast<Stored*>(reinterpret_cast<char*>(stages_) + bytes);
   }
-  __device__ void move_on() { tile_ = next_stage(); }
+  __device__ int next_tile() const { return tile_ == (STAGES - 1) * stage_bytes ? 0 : tile_ + stage_bytes; }
+  __device__ void move_on() { tile_ = next_tile(); }
 
 #if !COPIES_ASYNC
   __device__ void store() const {
 #if !DIRECT
-    a_.store(tile_);
+    a_.store(stage_at(tile_));
 #endif
-    b_.store(tile_ + a_elements);
+    b_.store(stage_at(tile_) + a_elements);
   }
 #endif
 
   TileCopy<BLOCK_M, BLOCK_K, thread_count, a_width, a_stride, a_layout> a_;
   TileCopy<BLOCK_K, BLOCK_N, thread_count, VECTOR, b_stride, b_layout> b_;
   int rows_, columns_;
-  Stored *stages_, *tile_;
-  int left_;
+  Stored* stages_;
+  int left_, tile_ = 0;  // the current tile: how many bytes are before it
 };
 
 /// Multiplies all tiles. WHOLE: the ring's are whole.
