@@ -65,7 +65,8 @@ def chain(trial, system, scheduler, names, asked, files=(), ends="ended", kills=
     if kills:
         system.wait_for(lambda: len(trial.ranks()) == 4, "four processes at work")
         os.kill(trial.ranks()[-1], signal.SIGKILL)
-    has_ended = lambda job: (commands / f"{job}.state").exists() and (commands / f"{job}.state").read_text()[0] in "FC"
+    state_of = lambda job: path.read_text() if (path := commands / f"{job}.state").exists() else ""
+    has_ended = lambda job: state_of(job).startswith(("F", "C"))  # it may be empty while it is written
     for held, until, what in ("2.hold", 3, "the continuation"), ("3.hold", 2, "the merge"):
         if held in files:
             system.wait_for(lambda: has_ended(until), what, 200)
