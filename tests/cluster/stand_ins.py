@@ -63,7 +63,8 @@ def chain(trial, system, scheduler, names, asked, files=(), ends="ended", kills=
         command += ["--setup", line]
     folder = pathlib.Path(json.loads(finished(start(command), "submit"))["folder"])
     if kills:
-        system.wait_for(lambda: len(trial.ranks()) == 4, "four processes at work")
+        notes = lambda: list(trial.store.glob("studies/*/progress/*.json"))  # a process has one soon after it joins
+        system.wait_for(lambda: len(trial.ranks()) == 4 and len(notes()) == 4, "four processes at work")
         os.kill(trial.ranks()[-1], signal.SIGKILL)
     state_of = lambda job: path.read_text() if (path := commands / f"{job}.state").exists() else ""
     has_ended = lambda job: state_of(job).startswith(("F", "C"))  # it may be empty while it is written
