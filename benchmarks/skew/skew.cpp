@@ -125,7 +125,7 @@ class CountedCompiler final : public run::CompileService {
 };
 
 struct Times {
-  double wall_s = 0, least_s = 0, longest_s = 0, waiting_s = 0, end_s = 0, found = 0;
+  double wall_s = 0, bound_s = 0, longest_s = 0, waiting_s = 0, end_s = 0, found = 0;
 };
 
 Times run_once(const Recording& recording, const spec::Spec& spec, std::size_t jobs) {
@@ -173,14 +173,14 @@ void print_times(const Recording& recording, const Options& options) {
     for (std::size_t i = 0; i < options.repeats; ++i) {
       spec.search.seed = i + 1;
       const Times times = run_once(recording, spec, jobs);
-      worst = std::max(worst, times.wall_s / times.least_s);
-      ratios += part * times.wall_s / times.least_s;
-      mean.wall_s += part * times.wall_s, mean.least_s += part * times.least_s,
+      worst = std::max(worst, times.wall_s / times.bound_s);
+      ratios += part * times.wall_s / times.bound_s;
+      mean.wall_s += part * times.wall_s, mean.bound_s += part * times.bound_s,
           mean.longest_s += part * times.longest_s;
       mean.waiting_s += part * times.waiting_s, mean.end_s += part * times.end_s, mean.found += part * times.found;
     }
     fmt::print("{:<28} {:>4}  {:5.2f} {:5.2f}  {:6.1f} {:6.1f} {:6.1f}  {:6.1f} {:6.1f}  {:.3f}\n", recording.name,
-               jobs, ratios, worst, mean.wall_s, mean.least_s, mean.longest_s, mean.waiting_s, mean.end_s, mean.found);
+               jobs, ratios, worst, mean.wall_s, mean.bound_s, mean.longest_s, mean.waiting_s, mean.end_s, mean.found);
   }
 }
 
@@ -194,6 +194,6 @@ int main(int argc, char** argv) {
   if (recordings.empty()) recordings.push_back(stand_in());
   fmt::print("{:<28} {:>4}  {:>11}  {:>20}  {:>13}\n", "", "", "ratio", "seconds (mean)", "idle (mean)");
   fmt::print("{:<28} {:>4}  {:>5} {:>5}  {:>6} {:>6} {:>6}  {:>6} {:>6}  {}\n", "recording", "jobs", "mean", "worst",
-             "wall", "least", "long", "search", "end", "optimum/best");
+             "wall", "bound", "long", "search", "end", "optimum/best");
   for (const Recording& recording : recordings) print_times(recording, options);
 }

@@ -136,7 +136,7 @@ struct Estimate {
   bool may_use_gpus = false;
 };
 
-double most_evals(const spec::Spec& spec) {
+double max_configurations(const spec::Spec& spec) {
   double configurations = 1;
   for (const space::Parameter& each : spec.parameters) configurations *= static_cast<double>(each.values.size());
   return configurations;
@@ -180,7 +180,7 @@ Estimate check(const SubmitOptions& options, const cluster::Submission& submissi
     if (spec.search.seconds)
       case_s = gpus * *spec.search.seconds;
     else if (!all)
-      case_s = expected_s * std::min(static_cast<double>(spec.search.max_evals(usual_evals)), most_evals(spec));
+      case_s = expected_s * std::min(static_cast<double>(spec.search.max_evals(usual_evals)), max_configurations(spec));
     if (estimate.gpu_seconds && case_s)
       *estimate.gpu_seconds += *case_s * static_cast<double>(spec.cases.size());
     else

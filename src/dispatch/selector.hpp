@@ -95,7 +95,7 @@ struct Preferred {
   std::string reason;
 };
 /// The best configuration by the spec's [candidates], if `measured` is expected to take much longer for this problem.
-/// nullopt: it is not, there is no model for this spec or device, or the spec says by [dispatch] what answers.
+/// nullopt: it is not expected to, no model knows the kernel or the device, or [dispatch] has a radius or a default.
 std::optional<Preferred> preferred_by_model(const spec::Spec& spec, const Bindings& problem,
                                             const device::DeviceInfo& device, const Bindings& measured);
 

@@ -210,10 +210,11 @@ class Scorer {
   bool any_sensible_ = false;  ///< a configuration has all fields in their ranges
 };
 
-/// A scorer, and what it refers to.
+/// A scorer with what it refers to, and its answers.
 struct OwnScorer {
   device::DeviceModel device;
   Scorer scorer;
+  std::unordered_map<std::uint64_t, double> known;
 
   OwnScorer(const spec::Spec& spec, const space::Space& space, const Bindings& problem, const device::DeviceInfo& info)
       : device(device::device_model(info)), scorer(spec, space, problem, device, RankMode::model) {}
@@ -301,8 +302,10 @@ std::function<double(std::uint64_t)> estimator(const spec::Spec& spec, const spa
                                                const Bindings& problem, const device::DeviceInfo& device) {
   check_candidates(spec);
   return [own = std::make_shared<OwnScorer>(spec, space, problem, device)](std::uint64_t index) {
-    const Group* const group = own->scorer.score(index);
-    return group ? group->cost : std::numeric_limits<double>::quiet_NaN();
+    const auto [entry, fresh] = own->known.try_emplace(index, std::numeric_limits<double>::quiet_NaN());
+    if (!fresh) return entry->second;
+    if (const Group* const group = own->scorer.score(index)) entry->second = group->cost;
+    return entry->second;
   };
 }
 

@@ -5,8 +5,7 @@
 #include "core/run/run_parts.hpp"
 
 namespace xtune::run {
-CompileQueue::CompileQueue(RunParts& run)
-    : run_(run), longest_first_(!run.spec.search.seconds && !run.options.peers), times_(run.space) {}
+CompileQueue::CompileQueue(RunParts& run) : run_(run), longest_first_(run.arranges_compiles()), times_(run.space) {}
 
 void CompileQueue::start(const TrialPtr& trial) {
   run_.setup.prepare();

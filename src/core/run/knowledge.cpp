@@ -181,7 +181,7 @@ Knowledge candidates_of(const spec::Spec& spec, const space::Space& space, const
   const model::Suggestions suggestions = model::suggest(spec, space, problem, target.device);
   if (const auto& ranking = suggestions.ranking) {
     for (const model::RankedConfig& config : ranking->configs) knowledge.first.push_back(config.index);
-    if (spec.candidates->rank != "carver")
+    if (ranking->configs.front().estimate)
       knowledge.prior = {model::estimator(spec, space, problem, target.device), ranking->order};
     knowledge.notes.push_back(
         fmt::format("starts from {} candidates of the {} model; {} of {} configurations do not fit",

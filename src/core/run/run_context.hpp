@@ -94,6 +94,9 @@ struct RunContext {
   /// time that a reference may take.
   double bench_timeout_s() const;
 
+  /// Whether the run may choose what is compiled when: not with a limit of time, whose end cuts the order off, and not
+  /// for processes of a job, which need one path.
+  bool arranges_compiles() const { return !spec.search.seconds && !options.peers; }
   /// Whether challengers are measured only while they can still win.
   bool races() const { return spec.measure.race && !criterion.score && options.only.empty() && !services.remote; }
   bool holds_finals() const {

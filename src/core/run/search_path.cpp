@@ -34,9 +34,9 @@ class Listed final : public search::SequenceStrategy {
   std::vector<std::uint64_t> indices_;
 };
 
-/// Whose compiles a search may arrange; the processes of a job, which need one path, may have different numbers.
+/// As StrategyOptions::compilers.
 std::size_t compilers_of(const RunContext& run) {
-  if (run.options.peers || run.spec.search.seconds) return 0;
+  if (!run.arranges_compiles()) return 0;
   return run.services.remote ? run.services.remote->parallel() : run.services.compiler.parallel();
 }
 

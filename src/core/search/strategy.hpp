@@ -76,7 +76,7 @@ struct Source {
 
 /// What a model of the hardware expects.
 struct Prior {
-  std::function<double(std::uint64_t index)> time_ms;  ///< NaN: cannot run; empty: there is no model
+  std::function<double(std::uint64_t index)> time_ms;  ///< NaN: it cannot run; empty: no model
   std::vector<std::uint64_t> best;                     ///< many configurations that it rates best, best first
 };
 

@@ -74,7 +74,7 @@ TEST_CASE("energy and power of a MIG device are unknown, since the counters are 
   }
 }
 
-TEST_CASE("the server of MPS is no process that computes; other clients are") {
+TEST_CASE("the server of MPS is not counted as another process, and other clients are") {
   const FakeNvml nvml;
   const auto processes = [&](unsigned clients) {
     nvml.set_clients(clients);
