@@ -44,6 +44,7 @@ class Site(unittest.TestCase):
         self.assertGreater(len(commands), 20)
         # Beside keys, outcomes and commands: a variable, words of an error, and codes that scripts see.
         words = ["XTUNE_CACHE_DIR", "never written", "the device or backend is unavailable"]
+        words += ["no stored problem has such a size", "is an array on a GPU: pass a copy on the host"]  # C++, Python
         outcomes = re.findall(r"^  (\w+), +///<", (ROOT / "include/xtune/outcome.hpp").read_text(), re.MULTILINE)
         self.assertEqual(len(outcomes), 8)
         words += [*keys, *outcomes, *(f"xtune {command}" for command in commands)]
