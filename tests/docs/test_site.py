@@ -29,6 +29,13 @@ class Site(unittest.TestCase):
         named = set(re.findall(r"([a-z-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
         self.assertEqual(named, {page.name for page in (ROOT / "docs").glob("*.md")})
 
+    def test_its_prose_is_short_enough_to_be_kept_true(self):
+        """Words outside code, tables and headings, of the README, too."""
+        pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        text = "\n".join(re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M) for page in pages)
+        words = sum(len(line.split()) for line in text.splitlines() if not line.startswith(("|", "#")))
+        self.assertLess(words, 21_000)
+
     @unittest.skipUnless(INSTALLED, "MkDocs is not installed whole [apt: mkdocs-material mkdocstrings-python-handlers]")
     def test_it_is_built_without_a_warning_and_can_be_searched(self):
         with tempfile.TemporaryDirectory() as folder:
