@@ -3,6 +3,7 @@
 
 test_site.py XTUNE
 """
+import importlib
 import importlib.util
 import json
 import pathlib
@@ -35,6 +36,29 @@ class Site(unittest.TestCase):
         text = "\n".join(re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M) for page in pages)
         words = sum(len(line.split()) for line in text.splitlines() if not line.startswith(("|", "#")))
         self.assertLess(words, 21_000)
+
+    @unittest.skipUnless(INSTALLED and shutil.which("node"), "MkDocs or Node.js is not installed [apt: nodejs]")
+    def test_its_search_finds_pasted_messages_commands_and_keys(self):
+        sys.path.insert(0, str(ROOT / "tools/site"))
+        pasted = [one for _, own in importlib.import_module("messages").messages() for one in own][::25]
+        wanted = [("xtune: k.toml:13:1: " + one.replace("…", "gemm"), "messages/") for one in pasted]
+        words = {"min_rep": "spec-", "--arch-component": "cluster/", "xtune audit": "audit/", "store push": "store/"}
+        words |= {
+            "wrong_result": "",
+            "XTUNE_TRUST": "store/",
+            "--lock-clocks": "device-timing/",
+            "xtune::load": "dispatch/",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["mkdocs", "build", "--quiet", "--site-dir", folder], cwd=ROOT, check=True)
+            command = ["node", str(ROOT / "tests/docs/search.js"), folder]
+            queries = json.dumps([query for query, _ in wanted] + list(words))
+            done = subprocess.run(command, input=queries, capture_output=True, text=True, check=True)
+        found = json.loads(done.stdout)
+        hits = [page in found[query][:3] for query, page in wanted]
+        self.assertGreater(sum(hits) / len(hits), 0.9, [query for query, hit in zip(wanted, hits) if not hit])
+        for query, start in words.items():
+            self.assertTrue(any(page.startswith(start) for page in found[query][:3]), (query, found[query][:3]))
 
     @unittest.skipUnless(INSTALLED, "MkDocs is not installed whole [apt: mkdocs-material mkdocstrings-python-handlers]")
     def test_it_is_built_without_a_warning_and_can_be_searched(self):

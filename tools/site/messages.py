@@ -6,7 +6,7 @@ import itertools
 import pathlib
 import re
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # What a part of the sources is about, and the page that explains it. The longest path counts.
 PARTS = {
     "python": ("Python", "python.md"),
@@ -31,6 +31,7 @@ PARTS = {
     "src/system": ("Files and the system", "store.md"),
     "src/worker": ("Runs", "search.md"),
 }
+SECTION = 25  # messages below one heading: the search finds sections, and short ones better
 LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 RAISED = re.compile(
     r"\bthrow\s+[\w:]+\s*[({]|\breturn\s+[\w:]*Error\s*[({]|\b(?:fail|refuse|bad_argument|Error|Failure)\s*[({]"
@@ -85,7 +86,10 @@ def messages():
 def on_page_markdown(markdown, page, **_):
     if page.file.src_path != "messages.md":
         return markdown
+    page.meta["hide"] = ["toc"]
     for (title, target), own in messages():
-        items = "\n".join("- " + re.sub(r"([\\`*_<>\[\]])", r"\\\1", message) for message in own)
-        markdown += f"\n## {title}\n\n[{target.split('#')[0]}]({target}) explains them.\n\n{items}\n"
+        markdown += f"\n## {title}\n\n[{target.split('#')[0]}]({target}) explains them.\n"
+        for number, some in enumerate((own[at : at + SECTION] for at in range(0, len(own), SECTION)), 1):
+            items = "\n".join("- " + re.sub(r"([\\`*_<>\[\]])", r"\\\1", message) for message in some)
+            markdown += f"\n### {title} {number}\n\n{items}\n"
     return markdown
