@@ -24,6 +24,10 @@ __device__ inline void produce(const Storage& storage, const TensorMap& p_map, c
                                                 step * BLOCK_K, group_q, rank_p, blocks_with_same_q(), Q_CACHE);
     }
   }
+  // A block ends when no other one will arrive at its barriers any more: when all have read what this one loaded.
+  if constexpr (CLUSTER_P * CLUSTER_Q > 1)
+#pragma unroll 1
+    for (int i = 0; i < STAGES; ++i, ring.advance()) wait(storage.empty[ring.stage], ring.parity ^ 1);
 }
 
 // Products of one step along K, all of them started.
@@ -158,6 +162,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (PINGPONG && warpgroup == 2) arrive_named(TURN_BARRIER, 256);
     consume(storage, c_map, schedule, output, warpgroup - 1);
   }
-  // Other blocks may still write to this one's shared memory.
-  if (CLUSTER > 1) cluster_sync();
 }
