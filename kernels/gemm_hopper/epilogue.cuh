@@ -78,14 +78,14 @@ class Epilogue {
 
   // A part's first column and row within the 64 x BLOCK_Q results that it is taken from.
   __device__ static void place_part(int part, int& x, int& y) {
-    x = SWAP ? part % column_parts * PART_COLUMNS : part * PART_COLUMNS;
-    y = SWAP ? part / column_parts * PART_ROWS : 0;
+    x = SWAP ? part % column_parts * PART_COLUMNS : part_begin(part);
+    y = SWAP ? part_begin(part / column_parts) : 0;
   }
   __device__ void fill(unsigned char* to, const float (&sums)[BLOCK_Q / 2], int part) const {
     if constexpr (SWAP)
-      gather_transposed(to, sums, part / column_parts * PART_ROWS / 8, part % column_parts);
+      gather_transposed(to, sums, part_begin(part / column_parts) / 8, part % column_parts);
     else
-      gather(to, sums, part * PART_COLUMNS / 8);
+      gather(to, sums, part_begin(part) / 8);
   }
 
   // To results; the first row along P is p, the first column along Q is q.

@@ -65,21 +65,23 @@ constexpr int P_BYTES = operand_bytes<P_MAJOR, BLOCK_P>(), Q_BYTES = round_up(op
 constexpr int STAGE_BYTES = P_BYTES + operand_bytes<Q_MAJOR, BLOCK_Q>();  // that are loaded
 constexpr int STAGE_PITCH = P_BYTES + Q_BYTES;
 
-// Results on their way to memory: parts of PART_ROWS x PART_COLUMNS of C, EPILOGUE_PARTS of them for each consumer.
-constexpr int OUT_BYTES = OUTPUT_TYPE == 2 ? 4 : 2;
-__host__ __device__ constexpr int divisor(int value, int largest) {
-  while (value % largest != 0) largest /= 2;
-  return largest;
-}
-constexpr int PART_ROWS = SWAP ? divisor(BLOCK_Q / CLUSTER_K, 64) : 64;
-constexpr int PART_COLUMNS = SWAP ? 128 / OUT_BYTES : divisor(BLOCK_Q / CLUSTER_K, 128 / OUT_BYTES);
+// Results on their way to memory: parts of PART_ROWS x PART_COLUMNS of C, EPILOGUE_PARTS of them for each consumer. Of
+// the 64 x BLOCK_Q results of a tile, a block of a cluster that divides K writes SHARE_Q columns.
+constexpr int OUT_BYTES = OUTPUT_TYPE == 2 ? 4 : 2, PART_WIDTH = 128 / OUT_BYTES, SHARE_Q = BLOCK_Q / CLUSTER_K;
+constexpr int PART_ROWS = SWAP ? round_up(SHARE_Q / ((SHARE_Q + 63) / 64), 8) : 64;
+constexpr int PART_COLUMNS = PART_WIDTH / (SWAP || SHARE_Q >= PART_WIDTH ? 1 : SHARE_Q >= PART_WIDTH / 2 ? 2 : 4);
 constexpr int PART_ROW_BYTES = PART_COLUMNS * OUT_BYTES;
 constexpr int PART_BYTES = round_up(PART_ROWS * PART_ROW_BYTES, 1024);
-// Parts of the 64 x BLOCK_Q results of a tile.
-constexpr int PARTS = (SWAP ? BLOCK_Q / PART_ROWS : BLOCK_Q / PART_COLUMNS) * (SWAP ? 64 / PART_COLUMNS : 1);
-
-// Parts that are written together, so that others can be filled meanwhile.
-constexpr int PARTS_AT_ONCE = (EPILOGUE_PARTS + 1) / 2;
+// Columns of the results that a part has, parts along the columns of a share, and parts of a tile.
+constexpr int PART_Q = SWAP ? PART_ROWS : PART_COLUMNS, SHARE_PARTS = (SHARE_Q + PART_Q - 1) / PART_Q;
+constexpr int PARTS = CLUSTER_K * SHARE_PARTS * (SWAP ? 64 / PART_COLUMNS : 1);
+/// A part's first column. The last part of a share ends with it, and may begin within the one before.
+__host__ __device__ constexpr int part_begin(int part) {
+  const int begin = part % SHARE_PARTS * PART_Q;
+  return part / SHARE_PARTS * SHARE_Q + (begin < SHARE_Q - PART_Q ? begin : SHARE_Q - PART_Q);
+}
+// Parts that are written together: all, or half of the buffers, so that others can be filled meanwhile.
+constexpr int PARTS_AT_ONCE = EPILOGUE_PARTS * CLUSTER_K >= TILES_P * PARTS ? EPILOGUE_PARTS : (EPILOGUE_PARTS + 1) / 2;
 
 // How results are written: element by element (any row length), by 16 bytes, or as tiles by a tensor map.
 constexpr int STORE_ELEMENTS = 0, STORE_VECTORS = 1, STORE_TILES = 2;
