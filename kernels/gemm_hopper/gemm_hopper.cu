@@ -18,10 +18,10 @@ __device__ inline void produce(const Storage& storage, const TensorMap& p_map, c
     for (int step = unit.begin; step < unit.end; ++step, ring.advance()) {
       wait(storage.empty[ring.stage], ring.parity ^ 1);
       arrive_expect(storage.full[ring.stage], STAGE_BYTES);
-      load_operand<P_MAJOR, BLOCK_P, CLUSTER_Q>(storage.p(ring.stage), p_map, storage.full[ring.stage], p,
-                                                step * BLOCK_K, group_p, rank_q, blocks_with_same_p(), P_CACHE);
-      load_operand<Q_MAJOR, BLOCK_Q, CLUSTER_P>(storage.q(ring.stage), q_map, storage.full[ring.stage], q,
-                                                step * BLOCK_K, group_q, rank_p, blocks_with_same_q(), Q_CACHE);
+      load_operand<P_MAJOR, ROWS_P, CLUSTER_Q>(storage.p(ring.stage), p_map, storage.full[ring.stage], p,
+                                               step * BLOCK_K, group_p, rank_q, blocks_with_same_p(), P_CACHE);
+      load_operand<Q_MAJOR, ROWS_Q, CLUSTER_P>(storage.q(ring.stage), q_map, storage.full[ring.stage], q,
+                                               step * BLOCK_K, group_q, rank_p, blocks_with_same_q(), Q_CACHE);
     }
   }
   // A block ends when no other one will arrive at its barriers any more: when all have read what this one loaded.
@@ -36,10 +36,10 @@ __device__ inline void multiply(float (&sums)[TILES_P][BLOCK_Q / 2], const Stora
   products_begin();
 #pragma unroll
   for (int k = 0; k < BLOCK_K; k += PRODUCT_K) {
-    const Matrix y = operand<Q_MAJOR, BLOCK_Q>(storage.q(stage), 0, k);
+    const Matrix y = operand<Q_MAJOR, ROWS_Q>(storage.q(stage), 0, k);
 #pragma unroll
     for (int i = 0; i < TILES_P; ++i)
-      product<INPUT, P_MAJOR, Q_MAJOR>(sums[i], operand<P_MAJOR, BLOCK_P>(storage.p(stage), row + 64 * i, k), y,
+      product<INPUT, P_MAJOR, Q_MAJOR>(sums[i], operand<P_MAJOR, ROWS_P>(storage.p(stage), row + 64 * i, k), y,
                                        step > 0 || k > 0);
   }
   products_commit();

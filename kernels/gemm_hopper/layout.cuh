@@ -60,9 +60,12 @@ __host__ __device__ constexpr int swizzled(int row, int byte) {
   const int offset = row * BYTES + byte;
   return offset ^ (offset >> 7 & (BYTES / 16 - 1)) << 4;
 }
-constexpr int P_BYTES = operand_bytes<P_MAJOR, BLOCK_P>(), Q_BYTES = round_up(operand_bytes<Q_MAJOR, BLOCK_Q>(), 1024);
+// Rows of an operand in a stage: blocks that share it load as many groups of 8 each.
+constexpr int ROWS_P = P_MAJOR == xtune::hopper::Major::k ? round_up(BLOCK_P, 8 * CLUSTER_Q) : BLOCK_P;
+constexpr int ROWS_Q = Q_MAJOR == xtune::hopper::Major::k ? round_up(BLOCK_Q, 8 * CLUSTER_P) : BLOCK_Q;
+constexpr int P_BYTES = operand_bytes<P_MAJOR, ROWS_P>(), Q_BYTES = round_up(operand_bytes<Q_MAJOR, ROWS_Q>(), 1024);
 // A stage holds one step of both operands.
-constexpr int STAGE_BYTES = P_BYTES + operand_bytes<Q_MAJOR, BLOCK_Q>();  // that are loaded
+constexpr int STAGE_BYTES = P_BYTES + operand_bytes<Q_MAJOR, ROWS_Q>();  // that are loaded
 constexpr int STAGE_PITCH = P_BYTES + Q_BYTES;
 
 // Results on their way to memory: parts of PART_ROWS x PART_COLUMNS of C, EPILOGUE_PARTS of them for each consumer. Of
