@@ -131,10 +131,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (!DIRECT_Q) prefetch(q_map);
     if (STORE == STORE_TILES) prefetch(c_map);
   }
-  if (CLUSTER > 1)
-    cluster_sync();
-  else
-    __syncthreads();
+  if (CLUSTER == 1 || GROUPED) __syncthreads();
+  if (CLUSTER > 1) {
+    cluster_arrive_relaxed();
+    cluster_wait();
+  }
 
 #if GROUPED
   const int rows_a = rows.covered();

@@ -12,6 +12,7 @@ static inline const XtuneHopperServices& xtune_hopper() { return *xtune_services
 XTUNE_DEVICE unsigned cluster_rank() { return xtune_hopper().cluster_rank(); }
 XTUNE_DEVICE unsigned cluster_size() { return xtune_hopper().cluster_size(); }
 XTUNE_DEVICE void cluster_arrive() { XTUNE_WAIT(xtune_hopper().cluster_arrive()); }
+XTUNE_DEVICE void cluster_arrive_relaxed() { cluster_arrive(); }
 XTUNE_DEVICE void cluster_wait() { XTUNE_WAIT(xtune_hopper().cluster_wait()); }
 XTUNE_DEVICE void cluster_sync() {
   cluster_arrive();

@@ -88,6 +88,10 @@ __device__ inline unsigned cluster_size() {
 }
 /// All threads of the cluster arrive, and then wait; memory written before the first is visible after the second.
 __device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+/// Arrives without waiting for this thread's writes: only barriers before fence_init are visible after the wait.
+__device__ inline void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
 __device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ inline void cluster_sync() {
   cluster_arrive();
