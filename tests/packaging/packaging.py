@@ -619,6 +619,25 @@ class Wheel(unittest.TestCase):
             )
             self.assertEqual(done.stdout.strip(), f"c++ -target {machine}-linux-gnu {expected}")
 
+    def test_zig_has_a_cache_where_the_home_directory_cannot_be_written_to(self):
+        self.program(self.folder / "ziglang/zig", 'echo "$ZIG_GLOBAL_CACHE_DIR"')
+        compiler = shutil.copy(ROOT / "python/xtune/zig-c++", self.program(self.folder / "xtune/zig-c++", ""))
+        cache = self.folder / f"xtune-zig-{os.geteuid()}"
+
+        def cache_with(**variables):
+            variables = {"PATH": os.environ["PATH"], "XTUNE_TMP_DIR": str(self.folder), **variables}
+            done = subprocess.run([compiler], env=variables, capture_output=True, text=True, check=False)
+            return done.stdout.strip() or (done.returncode, done.stderr)
+
+        self.assertEqual(cache_with(HOME=str(self.folder / "home")), (0, ""))  # Zig's own choice
+        self.assertEqual(cache_with(HOME="/dev/null", ZIG_GLOBAL_CACHE_DIR="/z"), "/z")
+        self.assertEqual(cache_with(HOME="/dev/null"), str(cache))
+        self.assertEqual(cache_with(), str(cache))
+        self.assertEqual(cache.stat().st_mode & 0o777, 0o700)
+        cache.rmdir()
+        cache.symlink_to("/tmp")
+        self.assertRegex(cache_with()[1], "another user's")
+
 
 class Installed(unittest.TestCase):
     """A test of the installed files, in a tree that was moved."""
