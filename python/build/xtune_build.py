@@ -94,7 +94,8 @@ def _tag(portable=None):
     if not portable:
         return f"cp39-abi3-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
     machine, glibc = re.fullmatch(r"(\w+)-linux-gnu\.(.*)", (portable / "target").read_text().strip()).groups()
-    return f"cp39-abi3-manylinux_{glibc.replace('.', '_')}_{machine}"
+    older = f"manylinux2014_{machine}." if glibc == "2.17" else ""  # for pip before 20.3
+    return f"cp39-abi3-{older}manylinux_{glibc.replace('.', '_')}_{machine}"
 
 
 def _digest(data):
@@ -110,7 +111,9 @@ def _dist_info(tag, portable=None):
     licences = {"LICENSE": ROOT / "LICENSE"}
     if portable:
         licences.update({f"third-party/{path.name}": path for path in sorted((portable / "licences").iterdir())})
-    wheel = f"Wheel-Version: 1.0\nGenerator: xtune_build ({VERSION})\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    wheel = f"Wheel-Version: 1.0\nGenerator: xtune_build ({VERSION})\nRoot-Is-Purelib: false\n"
+    interface, platforms = tag.rsplit("-", 1)
+    wheel += "".join(f"Tag: {interface}-{each}\n" for each in platforms.split("."))
     files = {"METADATA": _metadata(licences).encode(), "WHEEL": wheel.encode()}
     return {**files, **{f"licenses/{name}": path.read_bytes() for name, path in licences.items()}}
 
