@@ -192,10 +192,15 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         _run("cmake", "--install", build, "--component", "python", "--prefix", prefix, "--strip")
         files = {path.relative_to(prefix).as_posix(): (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
                  for path in sorted(pathlib.Path(prefix).rglob("*")) if path.is_file() and not path.is_symlink()}
-        # The program is beside its data; this starts it from PATH. "#!python" becomes the environment's interpreter.
-        launcher = b"#!python\n" + (ROOT / "python/xtune/__main__.py").read_bytes()
-        files[f"{NAME}.data/scripts/xtune"] = (launcher, 0o755)
-        return _write_wheel(wheel_directory, _without_links(files, pathlib.Path(prefix)), _portable(settings))
+        files = {**_without_links(files, pathlib.Path(prefix)), **_command()}
+        return _write_wheel(wheel_directory, files, _portable(settings))
+
+
+def _command():
+    """The program is beside its data; these start it from PATH. A script of ours would fail where the environment's path
+    is long or has a space; pip's own, for an entry point, does not."""
+    return {"_xtune_program.py": ((ROOT / "python/xtune/__main__.py").read_bytes(), 0o644),
+            f"{NAME}.dist-info/entry_points.txt": (b"[console_scripts]\nxtune = _xtune_program:main\n", 0o644)}
 
 
 def _without_links(files, prefix):

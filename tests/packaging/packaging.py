@@ -585,14 +585,17 @@ class Wheel(unittest.TestCase):
         self.assertIn("# xtune", readme)
         self.assertEqual(re.findall(r"\]\((?!https?:|#)[^)]*\)", readme), [])
 
-    def test_the_script_starts_the_program_without_loading_the_package(self):
+    def test_the_command_starts_the_program_without_loading_the_package(self):
         package = self.folder / "site-packages/xtune"
         self.program(package / "xtune", 'echo "$@" "$XTUNE_PYTHON_PACKAGES"')
         (package / "__init__.py").write_text("raise SystemExit('loaded')")
-        script = ROOT / "python/xtune/__main__.py"
+        (module, source), (points, entry) = self.backend._command().items()
+        (package.parent / module).write_bytes(source[0])
+        self.assertEqual(points, f"xtune-{VERSION}.dist-info/entry_points.txt")
+        name, function = re.search(r"^\[console_scripts\]\nxtune = (\w+):(\w+)\n$", entry[0].decode()).groups()
         environment = {**os.environ, "PYTHONPATH": str(package.parent), "XTUNE_PROGRAM": ""}
         environment.pop("XTUNE_PYTHON_PACKAGES", None)
-        command = [sys.executable, script, "run", "a b"]
+        command = [sys.executable, "-c", f"from {name} import {function}; {function}()", "run", "a b"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         self.assertEqual(done.stdout.split(":")[0].strip(), f"run a b {package.parent}", done.stderr)
         (package / "xtune").unlink()

@@ -26,6 +26,7 @@ import venv
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+ENVIRONMENT = "an environment"  # in a root: a path with a space
 USE = """
 import os, pathlib, xtune, xtune._native, xtune.compat.kernel_tuner, numpy as np
 assert "site-packages" in xtune.__file__, xtune.__file__
@@ -81,10 +82,10 @@ class Root:
             run("debootstrap", "--variant=minbase", f"--include={packages}", suite, self.path, root.mirror())
         for name in ("etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"):
             shutil.copy(pathlib.Path("/") / name, self.path / name)
-        for name in ("env", "root/.cache"):
+        for name in (ENVIRONMENT, "root/.cache"):
             shutil.rmtree(self.path / name, ignore_errors=True)
         self.variables = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-        self.variables.update(HOME="/root", LC_ALL="C.UTF-8", PATH="/env/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        self.variables.update(HOME="/root", LC_ALL="C.UTF-8", PATH=f"/{ENVIRONMENT}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
 
     def run(self, *command, code=0):
         began = time.monotonic()
@@ -102,19 +103,19 @@ class Root:
 
     def try_wheel(self, wheel):
         shutil.copy(wheel, self.path / "root" / wheel.name)
-        self.run("python3", "-m", "venv", "/env")
-        self.run("/env/bin/pip", "install", "-q", f"/root/{wheel.name}")
+        self.run("python3", "-m", "venv", f"/{ENVIRONMENT}")
+        self.run(f"/{ENVIRONMENT}/bin/pip", "install", "-q", f"/root/{wheel.name}")
         self.run("xtune", "--version")
-        self.run("/env/bin/python", "-m", "xtune", "--version")
+        self.run(f"/{ENVIRONMENT}/bin/python", "-m", "xtune", "--version")
         lacking = self.run("xtune", "run", "saxpy", code=4).stderr.strip()
         if "xtune[host]" not in lacking.splitlines()[-1]:
             sys.exit(f"{self.suite}: without a compiler xtune says: {lacking}")
-        self.run("/env/bin/pip", "install", "-q", f"/root/{wheel.name}[host]")
+        self.run(f"/{ENVIRONMENT}/bin/pip", "install", "-q", f"/root/{wheel.name}[host]")
         self.run("xtune", "run", "saxpy")
         devices = self.run("xtune", "devices", "-v").stdout
         if "failed" in devices:
             sys.exit(f"{self.suite}: {devices}")
-        self.run("/env/bin/python", "-c", USE)
+        self.run(f"/{ENVIRONMENT}/bin/python", "-c", USE)
 
 
 def main():
@@ -154,7 +155,7 @@ def main():
             "xtune/compat/kernel_tuner/observers/nvml.py",
             "xtune/include/xtune/xtune.h",
             "xtune/zig-c++",
-            f"{xtune_build.NAME}.data/scripts/xtune",
+            "_xtune_program.py",
         ):
             if wanted not in names:
                 sys.exit(f"the wheel lacks {wanted}")
