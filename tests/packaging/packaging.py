@@ -24,6 +24,7 @@ import tarfile
 import tempfile
 import types
 import unittest
+import unittest.mock
 import zipfile
 
 try:
@@ -272,18 +273,22 @@ class Releasing(unittest.TestCase):
             self.assertEqual(tar.getnames(), [f"{name}/lib/{each}" for each in ("a.so.1", "b.so", "b.so.1")])
             self.assertEqual(tar.getmember(f"{name}/lib/b.so").linkname, "b.so.1")
 
-    def test_both_builds_of_a_comparison_are_of_the_same_sources(self):
+    def test_both_builds_of_a_comparison_are_of_the_same_sources_with_the_settings_of_two_users(self):
         source = self.root / "docs/install.md"
+        settings = set()
 
         def install(words):
             if words[:2] == ["cmake", "--install"]:
                 installed = pathlib.Path(words[words.index("--prefix") + 1])
                 shutil.copytree(installed.parent / f"xtune-{VERSION}/docs", installed)
+                (installed / "made").touch()
+                settings.add((os.environ.get("TZ"), (installed / "made").stat().st_mode & 0o777))
                 source.write_text("changed while the first is built")
 
         module = self.module(install)
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), unittest.mock.patch.dict(os.environ):
             self.assertEqual(module.verify(["archive"], 1), 0)
+        self.assertEqual({len(set(each)) for each in zip(*settings)}, {2})
 
     def test_mistakes_change_nothing(self):
         for words, message in [
