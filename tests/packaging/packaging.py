@@ -177,31 +177,28 @@ class Releasing(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.root = pathlib.Path(self.folder.name) / "sources"
-        for name in [
-            "include/xtune/version.hpp",
-            "packaging",
-            "tools/release",
-            "cmake/XtuneInstall.cmake",
-            "docs/install.md",
-        ]:
+        for name in ["include/xtune/version.hpp", "packaging", "tools/release", "cmake/XtuneInstall.cmake", "docs"]:
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             copy(ROOT / name, self.root / name)
-        for name in ["CHANGELOG.md", "CITATION.cff", "README.md", "codemeta.json", "SECURITY.md"]:
+        for name in ["CHANGELOG.md", "CITATION.cff", "README.md", "codemeta.json", "SECURITY.md", ".gitignore"]:
             shutil.copy(ROOT / name, self.root)
 
     def release(self, *words):
-        command = [sys.executable, str(self.root / "tools/release"), *words, "--only", "source"]
+        command = [sys.executable, str(self.root / "tools/release"), "--only", "source", *words]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.folder.name)
 
     def git(self, *words):
         identity = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "init.defaultBranch=main"]
         subprocess.run(["git", *identity, *words], cwd=self.root, check=True, capture_output=True)
 
-    def test_it_sets_the_version_everywhere_and_says_what_to_tag(self):
+    def commit(self):
         self.git("init")
         self.git("add", "--all")
         self.git("commit", "-m", "all")
+
+    def test_it_sets_the_version_everywhere_and_says_what_to_tag(self):
+        self.commit()
         done = self.release("9.8.7", "--date", "2031-02-03")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("git tag -s v9.8.7", done.stdout)
@@ -214,14 +211,31 @@ class Releasing(unittest.TestCase):
         self.assertIn('XTUNE_VERSION "9.8.7"', texts[self.root / "include/xtune/version.hpp"])
         self.assertTrue((self.root / "packaging/debian/libxtune9.8.install").exists())
         del texts[self.root / "CHANGELOG.md"]  # it also has the releases before
-        self.assertEqual([str(path) for path, text in texts.items() if VERSION in text], [])
+        series = VERSION.rsplit(".", 1)[0]
+        stated = re.compile(rf"{re.escape(VERSION)}|libxtune(\.so\.)?{re.escape(series)}\b")
+        self.assertEqual([str(path) for path, text in texts.items() if stated.search(text)], [])
+        self.assertIn(f"\n| {series}.x and earlier | no: upgrade to 9.8 |\n", texts[self.root / "SECURITY.md"])
         packages = self.root / "build/packages"
         self.assertIn("xtune-9.8.7.tar.gz", (packages / "SHA256SUMS").read_text())
         bill = json.loads((packages / "xtune-9.8.7.cdx.json").read_text())
         self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["version"]), ("CycloneDX", "9.8.7"))
+        self.assertEqual([each for each in bill["components"] if "+" in each["purl"]], [])  # it would be a space
         # The tree has changed: a second release is refused, and nothing is lost.
         self.assertEqual(self.release("9.8.8").returncode, 2)
         self.assertIn("the working tree has changes", self.release("9.8.8").stderr)
+
+    def test_what_fails_or_is_interrupted_leaves_the_sources_as_they_were(self):
+        self.commit()
+        for raised in (KeyboardInterrupt(), OSError("disk full")):
+
+            def fail(*_):
+                raise raised
+
+            module = self.module(print)
+            module.Release.source = fail
+            with unittest.mock.patch.object(sys, "argv", ["release", "9.8.7", "--only", "source"]):
+                self.assertRaises(type(raised), module.main)
+        self.assertEqual(self.release("9.8.7").returncode, 0)  # as if nothing had been
 
     def test_a_source_archive_is_the_same_in_two_places(self):
         done = self.release("--verify")
@@ -291,24 +305,40 @@ class Releasing(unittest.TestCase):
         self.assertEqual({len(set(each)) for each in zip(*settings)}, {2})
 
     def test_mistakes_change_nothing(self):
-        for words, message in [
-            ([VERSION], f"{VERSION} is not newer than {VERSION}"),
-            (["0.3"], "0.3 is not a version"),
-            (["1.2.3", "--verify"], "give a VERSION, --built or --verify"),
-            (["--built", "--only", "rpm"], "the kinds are"),
-        ]:
-            done = (
-                self.release(*words)
-                if "rpm" not in words
-                else subprocess.run(
-                    [sys.executable, str(self.root / "tools/release"), *words],
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-            )
+        def check(message, *words):
+            done = self.release(*words)
             self.assertEqual((done.returncode, message in done.stderr), (2, True), done.stderr)
+
+        (self.root / "mine").mkdir()
+        (self.root / "mine/work.txt").write_text("not of a release")
+        check("not a git repository", "9.8.7")
+        self.commit()
+        self.git("tag", "v9.8.6")
+        for message, *words in [
+            (f"{VERSION} is not newer than {VERSION}", VERSION),
+            ("0.3 is not a version", "0.3"),
+            ("the tag v9.8.6 exists", "9.8.6"),
+            ("'next week'", "9.8.7", "--date", "next week"),
+            ("2020-01-02 is before", "9.8.7", "--date", "2020-01-02"),
+            ("give a VERSION, --built or --verify", "1.2.3", "--verify"),
+            ("the kinds are", "--built", "--only", "rpm"),
+            ("has other files", "--built", "--out", str(self.root / "mine")),
+        ]:
+            check(message, *words)
+        changelog = re.sub(r"(?s)^(## Unreleased\n).*?^## ", r"\1\n## ", text_of("CHANGELOG.md"), count=1, flags=re.M)
+        (self.root / "CHANGELOG.md").write_text(changelog)
+        self.git("commit", "--all", "-m", "nothing new")
+        check("nothing below Unreleased", "9.8.7")
         self.assertFalse((self.root / "build").exists())
+        self.assertTrue((self.root / "mine/work.txt").exists())
+
+    def test_what_a_kind_needs_is_missed_before_anything_is_built(self):
+        module = self.module(self.fail)
+        with unittest.mock.patch.dict(os.environ, PATH=""), unittest.mock.patch.object(
+            sys, "argv", ["release", "--built", "--only", "archive,deb"]
+        ):
+            with self.assertRaisesRegex(module.Mistake, "dpkg-buildpackage"):
+                module.main()
 
 
 class Licence(unittest.TestCase):
