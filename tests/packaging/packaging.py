@@ -442,6 +442,32 @@ class PublicFiles(unittest.TestCase):
         self.assertLessEqual(used, known)
         self.assertLessEqual({"dev", "asan", "tsan"}, used)
 
+    def test_the_published_site_keeps_each_version_and_shows_the_newest_first(self):
+        """The last step of the workflow `release`, on a branch that has the site."""
+        step = yaml.safe_load(text_of(".github/workflows/release.yml"))["jobs"]["site"]["steps"][-1]
+        with tempfile.TemporaryDirectory() as folder:
+            pages = pathlib.Path(folder) / "pages"
+            environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"}
+            for words in [["init", "--bare", "remote"], ["clone", "remote", "pages"]]:
+                subprocess.run(["git", *words], cwd=folder, env=environment, check=True, capture_output=True)
+            # A fix of an older version comes after a newer one, and a version is published again.
+            for tag, text in [("v0.9.0", "a"), ("v0.10.0", "b"), ("v0.9.1", "c"), ("v0.9.0", "d")]:
+                (pages / "site").mkdir()
+                (pages / "site/index.html").write_text(text)
+                command = ["bash", "-e", "-c", step["run"]]
+                done = subprocess.run(
+                    command, cwd=pages, env={**environment, "TAG": tag}, check=False, capture_output=True, text=True
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+            texts = {path.parent.name: path.read_text() for path in pages.glob("*/index.html")}
+            self.assertEqual(texts, {"0.9.0": "d", "0.9.1": "c", "0.10.0": "b", "latest": "b"})
+            chooser = json.loads((pages / "versions.json").read_text())
+            self.assertEqual([each["version"] for each in chooser], ["0.10.0", "0.9.1", "0.9.0"])
+            self.assertEqual(chooser[0], {"version": "0.10.0", "title": "0.10.0", "aliases": ["latest"]})
+            self.assertIn("latest/", (pages / "index.html").read_text())
+            self.assertTrue((pages / ".nojekyll").exists())  # else files with a leading underscore are left out
+            subprocess.run(["git", "diff", "--exit-code", "@{upstream}"], cwd=pages, check=True, capture_output=True)
+
 
 class Skips(unittest.TestCase):
     """Tests that are skipped for lack of a package."""
