@@ -8,7 +8,7 @@ namespace xtune {
 
 /// Why xtune could not do what was asked. A configuration that fails is not an Error: it is a record with an outcome.
 enum class ErrorKind {
-  invalid_spec,      ///< the spec file is wrong; the message opens with FILE:LINE:COLUMN
+  invalid_spec,      ///< the spec file is wrong; the message opens with `file:line:column`
   invalid_argument,  ///< a command-line or API argument is wrong
   unavailable,       ///< a device, driver, compiler or backend is missing
   unsupported,       ///< understood, but this build or backend cannot do it

@@ -17,7 +17,7 @@ extern "C" {
 /// What functions that can fail return. Later versions may add codes.
 enum xtune_status {
   XTUNE_OK = 0,                ///< it was done
-  XTUNE_INVALID_SPEC = 1,      ///< the spec file is wrong; the text opens with FILE:LINE:COLUMN
+  XTUNE_INVALID_SPEC = 1,      ///< the spec file is wrong; the text opens with `file:line:column`
   XTUNE_INVALID_ARGUMENT = 2,  ///< an argument is wrong or missing, or arguments contradict each other
   XTUNE_UNAVAILABLE = 3,       ///< a device, driver, compiler or backend is missing
   XTUNE_UNSUPPORTED = 4,       ///< understood, but this build, backend or version cannot do it
