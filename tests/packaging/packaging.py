@@ -183,6 +183,8 @@ class Releasing(unittest.TestCase):
             copy(ROOT / name, self.root / name)
         for name in ["CHANGELOG.md", "CITATION.cff", "README.md", "codemeta.json", "SECURITY.md", ".gitignore"]:
             shutil.copy(ROOT / name, self.root)
+        changelog = self.root / "CHANGELOG.md"  # after a release nothing is new yet
+        changelog.write_text(changelog.read_text().replace("## Unreleased\n", "## Unreleased\n\n- A change.\n", 1))
 
     def release(self, *words):
         command = [sys.executable, str(self.root / "tools/release"), "--only", "source", *words]
@@ -207,7 +209,7 @@ class Releasing(unittest.TestCase):
             for path in self.root.rglob("*")
             if path.is_file() and path.suffix != ".gz" and ".git/" not in str(path) and "build/" not in str(path)
         }
-        self.assertIn("## Unreleased\n\n## 9.8.7 - 2031-02-03\n", texts[self.root / "CHANGELOG.md"])
+        self.assertIn("## Unreleased\n\n## 9.8.7 - 2031-02-03\n\n- A change.\n", texts[self.root / "CHANGELOG.md"])
         self.assertIn('XTUNE_VERSION "9.8.7"', texts[self.root / "include/xtune/version.hpp"])
         self.assertTrue((self.root / "packaging/debian/libxtune9.8.install").exists())
         del texts[self.root / "CHANGELOG.md"]  # it also has the releases before
