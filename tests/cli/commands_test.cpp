@@ -407,8 +407,8 @@ TEST_CASE("check, space and devices print their facts") {
   CHECK(devices["backends"][0]["devices"].size() == 1);
   CHECK_FALSE(devices["backends"][0]["toolchain"].get<std::string>().empty());
   for (const char* config :
-       {"attention_hopper", "attention_hopper_variable", "chunk_delta_h", "gated_delta", "gemm", "gemm_f16", "gemv",
-        "layernorm", "reduce_axis", "reduction", "rmsnorm", "softmax", "transpose"}) {
+       {"attention_decode", "attention_hopper", "attention_hopper_variable", "chunk_delta_h", "gated_delta", "gemm",
+        "gemm_f16", "gemv", "layernorm", "reduce_axis", "reduction", "rmsnorm", "softmax", "transpose"}) {
     CAPTURE(config);
     const CommandResult shipped =
         cli.xtune({"check", std::string(XTUNE_SOURCE_DIR "/configs/") + config + ".toml", "--format", "json"});
