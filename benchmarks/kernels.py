@@ -26,12 +26,14 @@ import picture
 GROUPS = {
     "gemm": ["gemm_hopper", "gemm", "gemm_f16"],
     "grouped": ["gemm_grouped"],
-    "attention": ["attention_hopper", "attention_hopper_variable"],
+    "attention": ["attention_hopper", "attention_hopper_variable", "attention_decode"],
     "sparse_attention": ["sparse_attention"],
     "delta": ["chunk_delta_h", "gated_delta"],
     "rows": ["softmax", "layernorm", "rmsnorm", "reduce_axis", "reduction", "transpose", "gemv", "hadamard"],
     "stencils": ["conv2d", "stencil_2d", "stencil_3d", "spmv", "histogram", "nbody"],
 }
+# Groups whose modules draw cases (--draw), and which kernels of them do.
+DRAWN = {"gemm": ["gemm_hopper"], "attention": ["attention_hopper", "attention_decode"]}
 KERNELS = [kernel for kernels in GROUPS.values() for kernel in kernels]
 
 
@@ -121,12 +123,13 @@ def measure(options):
         if not any(wanted(options, kernel) for kernel in kernels):
             continue
         module = importlib.import_module(group)
-        drawn = group == "gemm" and options.draw is not None
+        drawn = group in DRAWN and options.draw is not None
         for case in module.drawn(options.draw) if drawn else module.CASES:
             if not wanted(options, module.kernel_of(case)):
                 continue
-            session.add(module.measure(torch, options, case))
-            print(common.row(session.results[-1], session.copy_GB_per_s), flush=True)
+            result = module.measure(torch, options, case)
+            session.add(result)
+            print(common.row(result, session.copy_GB_per_s), flush=True)
             torch.cuda.empty_cache()
             if options.save:
                 session.save(options.save)
@@ -189,7 +192,8 @@ def main():
         "--draw",
         type=int,
         metavar="SEED",
-        help="measure 40 random products, whose sizes follow from SEED, by gemm_hopper",
+        help="measure 40 random products by gemm_hopper, whose sizes follow from SEED, or with --only attention, 16 cases "
+        "of attention",
     )
     parser.add_argument(
         "--first",
@@ -212,9 +216,12 @@ def main():
         if folder and not pathlib.Path(folder).is_dir():  # before measuring, which takes long
             raise SystemExit(f"error: {folder}: the directory does not exist")
     if options.draw is not None:
-        if options.only or options.saved:
-            parser.error("--draw chooses the kernel and measures it: leave out --only and --from")
-        options.only = ["gemm_hopper"]
+        options.only = options.only or ["gemm"]
+        if options.saved or not set(options.only) <= set(DRAWN):
+            parser.error(
+                f"--draw chooses the kernels and measures them: leave out --from, and --only but {', '.join(DRAWN)}"
+            )
+        options.only = [kernel for group in options.only for kernel in DRAWN[group]]
     if options.saved:
         session = merged(options.saved)
         session.results = [result for result in session.results if wanted(options, result.kernel)]

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import warnings
 
 CACHES = ("XTUNE_CACHE_DIR", "TRITON_CACHE_DIR", "TILELANG_CACHE_DIR", "HELION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
 CACHES += ("CUPY_CACHE_DIR", "CUDA_CACHE_PATH")
@@ -231,8 +232,10 @@ def valid_calls(where, libraries, tolerance=1e-3):
     Each may fail: not every version of PyTorch has all of them, or takes each problem."""
     for name, prepare in libraries.items():
         try:
-            launch, apart_of = prepare()
-            result = launch()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # PyTorch says in many why it does not run
+                launch, apart_of = prepare()
+                result = launch()
             apart = apart_of(result) if apart_of else 0.0
         except Exception as error:
             lines = str(error).strip().splitlines()
