@@ -254,9 +254,9 @@ LINES = {
     "src/report": 4235,
     "src/cli": 9665,
     "emulator": 7890,
-    "runtime": 5576,
+    "runtime": 5581,
     "lab": 2683,
-    "tools": 342,
+    "tools": 416,
     "tools/kokkos": 2143,
 }
 
