@@ -678,6 +678,9 @@ class Wheel(unittest.TestCase):
                 "-nostdlib++ -x c++ -march=x86_64_v3 -o a,b.so - /t/zig",
             ),
             ("-E -march=x86-64 -", "-E -march=x86_64 - /t/zig"),
+            ("-E -march=armv8-a -", "-E -mcpu=generic+v8a - /t/zig"),
+            ("-E -march=armv8.2-a+sve -", "-E -mcpu=generic+v8_2a+sve - /t/zig"),
+            ("-E -mcpu=neoverse-n1 -", "-E -mcpu=neoverse_n1 - /t/zig"),
         ]:
             done = subprocess.run(
                 [compiler, *given.split()],
