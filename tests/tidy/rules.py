@@ -256,7 +256,7 @@ LINES = {
     "emulator": 7890,
     "runtime": 5581,
     "lab": 2683,
-    "tools": 416,
+    "tools": 409,
     "tools/kokkos": 2143,
 }
 
