@@ -83,13 +83,13 @@ __device__ inline typename Task::Summary summarize(const RowShare& share, Chunk&
 }
 
 /// y = the task's results for x, row by row. Grid: ceil(rows / ROWS) * PARTS. Block: ROWS * THREADS. With PARTS > 1,
-/// slots are word_count zeros for each part of each row, and ticket is a zero. arguments: what the constructor of Task
-/// takes after the summary.
+/// marks are a zero, the ticket, and word_count zeros for each part of each row: one array, which is set to zero at
+/// once. arguments: what the constructor of Task takes after the summary.
 template <typename Task, typename... Arguments>
-__device__ inline void process_rows(const Element* x, Element* y, unsigned long long* slots, unsigned int* ticket,
-                                    int rows, int columns, Arguments... arguments) {
+__device__ inline void process_rows(const Element* x, Element* y, unsigned long long* marks, int rows, int columns,
+                                    Arguments... arguments) {
   using Summary = typename Task::Summary;
-  const int block = PARTS > 1 ? order_of_start(ticket) : static_cast<int>(blockIdx.x);
+  const int block = PARTS > 1 ? order_of_start(reinterpret_cast<unsigned int*>(marks)) : static_cast<int>(blockIdx.x);
   const int row = block / PARTS * ROWS + static_cast<int>(threadIdx.x) / THREADS, part = block % PARTS;
   const long long start = static_cast<long long>(row) * columns;
   const int length = row < rows ? columns : 0;
@@ -113,7 +113,7 @@ __device__ inline void process_rows(const Element* x, Element* y, unsigned long 
       whole.merge(reduce_group<THREADS, ROWS>(summarize<Task>(rest, passing, rest_edge)));
     }
 #else
-    unsigned long long* const of_row = slots + static_cast<long long>(row) * PARTS * word_count<Summary>;
+    unsigned long long* const of_row = marks + 1 + static_cast<long long>(row) * PARTS * word_count<Summary>;
     whole = reduce_blocks<THREADS, PARTS>(whole, part, of_row);
 #endif
   }

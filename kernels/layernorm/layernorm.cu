@@ -87,9 +87,9 @@ class Layernorm {
   float mean_, scale_;
 };
 
-/// x, y: rows x columns; gamma, beta: columns. Grid, block, slots and ticket: see process_rows.
+/// x, y: rows x columns; gamma, beta: columns. Grid, block and marks: see process_rows.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, MIN_BLOCKS)
     layernorm(const Element* x, const Element* __restrict__ gamma, const Element* __restrict__ beta, Element* y,
-              unsigned long long* slots, unsigned int* ticket, int rows, int columns, float eps) {
-  process_rows<Layernorm>(x, y, slots, ticket, rows, columns, gamma, beta, columns, eps);
+              unsigned long long* marks, int rows, int columns, float eps) {
+  process_rows<Layernorm>(x, y, marks, rows, columns, gamma, beta, columns, eps);
 }

@@ -17,7 +17,7 @@ __device__ inline double block_sum(double value) {
 
 /// Takes layernorm's arguments and ignores those in the middle. Grid: rows. Block: as in block_sum.
 extern "C" __global__ void layernorm_naive(const Element* x, const Element* gamma, const Element* beta, Element* y,
-                                           unsigned long long*, unsigned int*, int, int columns, float eps) {
+                                           unsigned long long*, int, int columns, float eps) {
   const Element* const from = x + static_cast<long long>(blockIdx.x) * columns;
   Element* const to = y + static_cast<long long>(blockIdx.x) * columns;
   const int first = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);

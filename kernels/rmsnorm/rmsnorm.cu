@@ -53,9 +53,9 @@ class Rmsnorm {
   float scale_;
 };
 
-/// x, y: rows x columns; gamma: columns. Grid, block, slots and ticket: see process_rows.
+/// x, y: rows x columns; gamma: columns. Grid, block and marks: see process_rows.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, MIN_BLOCKS)
-    rmsnorm(const Element* x, const Element* __restrict__ gamma, Element* y, unsigned long long* slots,
-            unsigned int* ticket, int rows, int columns, float eps) {
-  process_rows<Rmsnorm>(x, y, slots, ticket, rows, columns, gamma, columns, eps);
+    rmsnorm(const Element* x, const Element* __restrict__ gamma, Element* y, unsigned long long* marks, int rows,
+            int columns, float eps) {
+  process_rows<Rmsnorm>(x, y, marks, rows, columns, gamma, columns, eps);
 }

@@ -2,8 +2,8 @@
 #include "../common/element.cuh"
 
 /// Takes rmsnorm's arguments and ignores those in the middle. Grid: rows. Block: a power of two of threads, up to 1024.
-extern "C" __global__ void rmsnorm_naive(const Element* x, const Element* gamma, Element* y, unsigned long long*,
-                                         unsigned int*, int, int columns, float eps) {
+extern "C" __global__ void rmsnorm_naive(const Element* x, const Element* gamma, Element* y, unsigned long long*, int,
+                                         int columns, float eps) {
   __shared__ double scratch[1024];
   const Element* const from = x + static_cast<long long>(blockIdx.x) * columns;
   Element* const to = y + static_cast<long long>(blockIdx.x) * columns;

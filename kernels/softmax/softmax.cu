@@ -74,8 +74,8 @@ class Softmax {
   float maximum_, factor_;
 };
 
-/// x, y: rows x columns. Grid, block, slots and ticket: see process_rows.
+/// x, y: rows x columns. Grid, block and marks: see process_rows.
 extern "C" __global__ void LAUNCH_BOUNDS(THREADS* ROWS, MIN_BLOCKS)
-    softmax(const Element* x, Element* y, unsigned long long* slots, unsigned int* ticket, int rows, int columns) {
-  process_rows<Softmax>(x, y, slots, ticket, rows, columns);
+    softmax(const Element* x, Element* y, unsigned long long* marks, int rows, int columns) {
+  process_rows<Softmax>(x, y, marks, rows, columns);
 }

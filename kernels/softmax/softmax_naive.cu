@@ -2,8 +2,7 @@
 #include "../common/element.cuh"
 
 /// Takes softmax's arguments and ignores those in the middle. Grid: rows. Block: a power of two of threads, up to 1024.
-extern "C" __global__ void softmax_naive(const Element* x, Element* y, unsigned long long*, unsigned int*, int,
-                                         int columns) {
+extern "C" __global__ void softmax_naive(const Element* x, Element* y, unsigned long long*, int, int columns) {
   __shared__ double scratch[1024];
   const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   const Element* const from = x + static_cast<long long>(blockIdx.x) * columns;
