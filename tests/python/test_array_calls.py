@@ -143,6 +143,17 @@ class Kernels(unittest.TestCase):
         q, k, v = (normal(1, 96, 2, 64, dtype=np.float16) for _ in range(3))
         self.check("attention_hopper", (q, k, v), attention(q, k, v), 1e-2)
 
+    def test_attention_of_few_rows(self):
+        lengths = np.array([40, 23], np.int32)
+        q, (k, v) = normal(2, 1, 4, 64, dtype=np.float16), (normal(2, 40, 2, 64, dtype=np.float16) for _ in range(2))
+        expected = np.concatenate(
+            [
+                attention(q[i : i + 1], k[i : i + 1, :length].repeat(2, 2), v[i : i + 1, :length].repeat(2, 2))
+                for i, length in enumerate(lengths)
+            ]
+        )
+        self.check("attention_decode", (q, k, v, lengths), expected, 1e-2)
+
 
 class Calls(unittest.TestCase):
     @classmethod
