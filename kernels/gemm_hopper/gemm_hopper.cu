@@ -7,27 +7,49 @@
 
 using namespace xtune::hopper;
 
+constexpr bool FILLS_EARLY = !GROUPED && !DIRECT_P && !DIRECT_Q;
+
+// Where the producer is: the next step to be loaded.
+struct Progress {
+  Unit unit;
+  int step = unit.begin;
+  Ring ring;
+};
+
+// Starts the copies of one step to a stage that nobody reads.
+__device__ inline void load(const Storage& storage, const TensorMap& p_map, const TensorMap& q_map,
+                            const Progress& next) {
+  const int rank_p = block_in_cluster_p(), rank_q = block_in_cluster_q(), stage = next.ring.stage;
+  const int p = first_row_p(next.unit, rank_p), q = first_row_q(next.unit, rank_q), k = next.step * BLOCK_K;
+  const int group_p = SWAP ? next.unit.group : 0, group_q = SWAP ? 0 : next.unit.group;  // A is one matrix
+  arrive_expect(storage.full[stage], STAGE_BYTES);
+  load_operand<P_MAJOR, ROWS_P, CLUSTER_Q>(storage.p(stage), p_map, storage.full[stage], p, k, group_p, rank_q,
+                                           blocks_with_same_p(), P_CACHE);
+  load_operand<Q_MAJOR, ROWS_Q, CLUSTER_P>(storage.q(stage), q_map, storage.full[stage], q, k, group_q, rank_p,
+                                           blocks_with_same_q(), Q_CACHE);
+}
+
+// The first stages, by the producer's thread. Here, where each block passes at its start, and not in `produce`, whose
+// instructions are far behind those of the consumers, and come from memory at their first use.
+__device__ inline void fill(const Storage& storage, const TensorMap& p_map, const TensorMap& q_map, Progress& next) {
+  if (!next.unit.valid) return;
+#pragma unroll 1
+  for (; next.step < next.unit.end && next.step - next.unit.begin < STAGES; ++next.step, next.ring.advance())
+    load(storage, p_map, q_map, next);
+}
+
 // The producer: fills the stages, for all units of this block in turn.
 __device__ inline void produce(const Storage& storage, const TensorMap& p_map, const TensorMap& q_map,
-                               const Schedule& schedule) {
-  const int rank_p = block_in_cluster_p(), rank_q = block_in_cluster_q();
-  Ring ring;
-  for (Unit unit = schedule.first(); unit.valid; unit = schedule.next(unit)) {
-    const int p = first_row_p(unit, rank_p), q = first_row_q(unit, rank_q);
-    const int group_p = SWAP ? unit.group : 0, group_q = SWAP ? 0 : unit.group;  // A is one matrix
-    for (int step = unit.begin; step < unit.end; ++step, ring.advance()) {
-      wait(storage.empty[ring.stage], ring.parity ^ 1);
-      arrive_expect(storage.full[ring.stage], STAGE_BYTES);
-      load_operand<P_MAJOR, ROWS_P, CLUSTER_Q>(storage.p(ring.stage), p_map, storage.full[ring.stage], p,
-                                               step * BLOCK_K, group_p, rank_q, blocks_with_same_p(), P_CACHE);
-      load_operand<Q_MAJOR, ROWS_Q, CLUSTER_P>(storage.q(ring.stage), q_map, storage.full[ring.stage], q,
-                                               step * BLOCK_K, group_q, rank_p, blocks_with_same_q(), Q_CACHE);
+                               const Schedule& schedule, Progress next) {
+  for (; next.unit.valid; next.unit = schedule.next(next.unit), next.step = next.unit.begin)
+    for (; next.step < next.unit.end; ++next.step, next.ring.advance()) {
+      wait(storage.empty[next.ring.stage], next.ring.parity ^ 1);
+      load(storage, p_map, q_map, next);
     }
-  }
   // A block ends when no other one will arrive at its barriers any more: when all have read what this one loaded.
   if constexpr (CLUSTER_P * CLUSTER_Q > 1)
 #pragma unroll 1
-    for (int i = 0; i < STAGES; ++i, ring.advance()) wait(storage.empty[ring.stage], ring.parity ^ 1);
+    for (int i = 0; i < STAGES; ++i, next.ring.advance()) wait(storage.empty[next.ring.stage], next.ring.parity ^ 1);
 }
 
 // Products of one step along K, all of them started.
@@ -47,13 +69,13 @@ __device__ inline void multiply(float (&sums)[TILES_P][BLOCK_Q / 2], const Stora
 
 // A consumer: the products of its rows of every unit (or of every second unit) and what follows from them.
 __device__ inline void consume(const Storage& storage, const TensorMap& c_map, const Schedule& schedule,
-                               const Output& output, int consumer) {
+                               const Unit& first, const Output& output, int consumer) {
   const int row = PINGPONG ? 0 : consumer * (BLOCK_P / CONSUMERS);
   float sums[TILES_P][BLOCK_Q / 2];
   Ring ring;
   Epilogue epilogue(storage, c_map, output, consumer);
   int turn = 0;
-  for (Unit unit = schedule.first(), next = unit; unit.valid; unit = GROUPED ? next : schedule.next(unit), turn ^= 1) {
+  for (Unit unit = first, next = unit; unit.valid; unit = GROUPED ? next : schedule.next(unit), turn ^= 1) {
     const int steps = unit.end - unit.begin;
     if (PINGPONG && turn != consumer) {
       ring.skip(steps);
@@ -126,11 +148,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       init(storage.empty[i], RELEASES);
     }
     fence_init();
+    fence_async();
   } else if (threadIdx.x == 32) {
     if (!DIRECT_P) prefetch(p_map);
     if (!DIRECT_Q) prefetch(q_map);
     if (STORE == STORE_TILES) prefetch(c_map);
   }
+#if !GROUPED
+  const Unit first = schedule.first();
+  Progress next = {first};
+  if (CLUSTER == 1 && FILLS_EARLY && threadIdx.x == 0) fill(storage, p_map, q_map, next);
+#endif
   if (CLUSTER == 1 || GROUPED) __syncthreads();
   if (CLUSTER > 1) {
     cluster_arrive_relaxed();
@@ -140,6 +168,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #if GROUPED
   const int rows_a = rows.covered();
   const Schedule schedule(SWAP ? n : rows_a, SWAP ? rows_a : n, k, group, order, rows);
+  const Unit first = schedule.first();
+  const Progress next = {first};
+#else
+  if (CLUSTER > 1 && FILLS_EARLY && threadIdx.x == 0) fill(storage, p_map, q_map, next);
 #endif
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 0) {
@@ -149,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       const Rows rows_b = {b, TRANSPOSED_B ? n : k, TRANSPOSED_B ? k : n};
       produce_directly(storage, p_map, q_map, SWAP ? rows_b : rows_a, SWAP ? rows_a : rows_b, schedule);
     } else if (threadIdx.x == 0) {
-      produce(storage, p_map, q_map, schedule);
+      produce(storage, p_map, q_map, schedule, next);
     }
     // The barrier of a cluster takes whole warps.
     __syncwarp();
@@ -161,6 +193,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     if (CONSUMERS > 1) more_registers<CONSUMER_REGISTERS>();
     // The first consumer has the first turn.
     if (PINGPONG && warpgroup == 2) arrive_named(TURN_BARRIER, 256);
-    consume(storage, c_map, schedule, output, warpgroup - 1);
+    consume(storage, c_map, schedule, first, output, warpgroup - 1);
   }
 }
