@@ -99,7 +99,9 @@ struct Choice {
   Bindings config;         ///< parameter name -> value
   Bindings measured_for;   ///< the problem of the measurement; empty: no measurement
   double time_ms = 0;      ///< the measured time of that problem, milliseconds
-  double distance = 0;     ///< between the two problems: the sum over dimensions of |log2(a / b)|
+  /// Of the configuration for the problem in question; unset: it was measured (exact), or its time is not known.
+  std::optional<ExpectedTime> expected = {};
+  double distance = 0;  ///< between the two problems: the sum over dimensions of |log2(a / b)|
   /// Not empty: the measurement was taken with another driver than the device has now; the text names both. The
   /// configuration is valid, but its time may be out of date, and another one may be faster now.
   std::string stale;

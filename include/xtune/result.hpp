@@ -163,12 +163,18 @@ struct Across {
   Measurement measurement;  ///< its measurement in this case
 };
 
+/// The time that a configuration is expected to take for a problem without a measurement, milliseconds.
+struct ExpectedTime {
+  double time_ms = 0;              ///< of a launch
+  double low_ms = 0, high_ms = 0;  ///< an interval that holds the time with a probability of 80 %, as far as is known
+};
+
 /// The answer of a run with effort "none", which measures nothing.
 struct Prediction {
-  Bindings config;                ///< parameter name -> value
-  std::optional<double> time_ms;  ///< of a launch, milliseconds: by the source if that is the store's measurement of
-                                  ///< this problem, else as the model of the hardware estimates it; unset: not known
-  std::string source;             ///< what the configuration is from, for people
+  Bindings config;                       ///< parameter name -> value
+  std::optional<double> time_ms;         ///< of a launch, milliseconds; unset: not known
+  std::optional<ExpectedTime> expected;  ///< unset: not known, or time_ms is the store's measurement of this problem
+  std::string source;                    ///< what the configuration is from, for people
 };
 
 /// The result for one problem: plain data, and functions that use it.

@@ -26,8 +26,12 @@ Object object_of(const MeasuredDevice& device) {
   return result_class("MeasuredDevice")(device.backend, device.name, device.arch, device.index);
 }
 
+Object object_of(const ExpectedTime& expected) {
+  return result_class("ExpectedTime")(expected.time_ms, expected.low_ms, expected.high_ms);
+}
+
 Object object_of(const Prediction& prediction) {
-  return result_class("Prediction")(prediction.config, prediction.time_ms, prediction.source);
+  return result_class("Prediction")(prediction.config, prediction.time_ms, prediction.expected, prediction.source);
 }
 
 Object object_of(const Across& across) {
@@ -48,8 +52,8 @@ Object object_of(const TuneProgress& progress) {
 }
 
 Object object_of(const Choice& choice) {
-  return result_class("Choice")(choice.kind, choice.config, choice.measured_for, choice.time_ms, choice.distance,
-                                choice.stale, choice.scratch, choice.reasons);
+  return result_class("Choice")(choice.kind, choice.config, choice.measured_for, choice.time_ms, choice.expected,
+                                choice.distance, choice.stale, choice.scratch, choice.reasons);
 }
 
 Object object_of(const Candidate& candidate) {

@@ -23,6 +23,7 @@ namespace xtune {
 python::Object object_of(const Timing& timing);
 python::Object object_of(const Resources& resources);
 python::Object object_of(const MeasuredDevice& device);
+python::Object object_of(const ExpectedTime& expected);
 python::Object object_of(const Prediction& prediction);
 python::Object object_of(const Across& across);
 python::Object object_of(const Measurement& measurement);

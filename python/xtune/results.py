@@ -80,11 +80,21 @@ class MeasuredDevice:
 
 
 @dataclasses.dataclass(frozen=True)
+class ExpectedTime:
+    """The time that a configuration is expected to take for a problem without a measurement, milliseconds."""
+
+    time_ms: float
+    low_ms: float  #: lower end of an interval that holds the time with a probability of 80 %, as far as is known
+    high_ms: float  #: its upper end
+
+
+@dataclasses.dataclass(frozen=True)
 class Prediction:
     """The answer of a run with effort "none", which measures nothing."""
 
     config: Config
-    time_ms: Optional[float]  #: milliseconds, measured earlier or as the model estimates it; None: not known
+    time_ms: Optional[float]  #: milliseconds; None: not known
+    expected: Optional[ExpectedTime]  #: None: not known, or time_ms was measured earlier
     source: str  #: what the configuration is from, for people
 
 
@@ -370,6 +380,7 @@ class Choice:
     config: Config
     measured_for: Config  #: the problem of the measurement; empty: no measurement
     time_ms: float  #: the measured time of that problem
+    expected: Optional[ExpectedTime]  #: for the problem in question; None: it was measured, or its time is not known
     distance: float  #: between the two problems: the sum over sizes of |log2(a / b)|
     stale: str  #: not empty: the driver has changed since the measurement
     scratch: Dict[str, int]  #: bytes of each scratch buffer with this configuration

@@ -84,6 +84,7 @@ Choice best(const Tunable& tunable, const Bindings& problem, const LookupSetting
                               });
   dispatch::Selection selection = selector.select(question.spec, question.problem, question.device,
                                                   dispatch::compiled_archs(question.device, settings.arch));
+  selection.choice.expected = selector.expected(selection.choice, question.spec, question.problem, question.device);
   return std::move(selection.choice);
 }
 

@@ -15,8 +15,17 @@
 namespace xtune::cli {
 namespace {
 
+/// What is stored for a problem, and what a call runs.
+struct Answered {
+  store::LookupResult found;
+  run::FirstAnswer first;
+  std::optional<ExpectedTime> expected;  ///< of the latter
+  bool preferred() const { return found.record && first.config != found.record->config; }
+};
+
 Json answer_json(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
-                 const store::LookupResult& found) {
+                 const Answered& answered) {
+  const store::LookupResult& found = answered.found;
   Json json{{"kernel", spec.kernel.name},
             {"problem", report::bindings_json(problem)},
             {"match", store::to_string(found.match)}};
@@ -35,10 +44,11 @@ Json answer_json(const spec::Spec& spec, const Bindings& problem, const device::
     if (found.stale) json["stale"] = {{"driver", {{"measured", found.record->device.driver}, {"now", device.driver}}}};
   }
   json["reasons"] = found.reasons;
-  if (!found.record) {
-    const std::optional<Bindings> config = default_of(spec, problem, device);
-    json["default"] = config ? report::bindings_json(*config) : Json();
-  }
+  const Json runs = report::bindings_json(answered.first.config);
+  if (!found.record) json["default"] = runs;
+  json["preferred"] = answered.preferred() ? runs : Json();
+  json["source"] = answered.first.origin;
+  json["expected"] = report::expected_json(answered.expected);
   return json;
 }
 
@@ -68,7 +78,8 @@ std::string found_text(const spec::Spec& spec, const Bindings& problem, const de
 }
 
 void print_text(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
-                const store::LookupResult& found) {
+                const Answered& answered) {
+  const auto& [found, first, expected] = answered;
   if (!problem.empty()) print_out("problem: {}\n", space::shown_text(problem));
   if (found.record)
     print_out("{}", found_text(spec, problem, device, found));
@@ -78,9 +89,22 @@ void print_text(const spec::Spec& spec, const Bindings& problem, const device::D
   else
     print_out("none: nothing stored for this problem; run `xtune run SPEC`\n");
   for (const std::string& reason : found.reasons) print_out("  {}\n", reason);
-  if (found.record) return;
-  if (const auto config = default_of(spec, problem, device))
-    print_out("  default: {}\n", report::config_text(spec, *config));
+  const std::string config = report::config_text(spec, first.config);
+  if (!found.record) print_out("  default: {}\n", config);
+  if (answered.preferred()) print_out("  a loaded kernel runs {}: {}\n", config, first.instead);
+  if (expected) print_out("  {}\n", report::expected_text(*expected));
+}
+
+Answered answer_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
+                   const run::StoredAnswers& stored, store::SpecFit& fit, bool frozen) {
+  Answered answered{stored.look_up(problem, fit), {}, {}};
+  const run::Measured measured = run::measured_of(answered.found);
+  run::Question asked{spec, problem, device};
+  answered.first = frozen && answered.found.record ? run::FirstAnswer{measured.config, measured.origin}
+                                                   : run::first_answer(asked, measured);
+  if (measured.match != store::Match::exact)
+    answered.expected = run::expected_time(asked, answered.first.config, {&stored.view(), 1});
+  return answered;
 }
 
 /// [objective] across: the stored configuration for all cases together.
@@ -135,7 +159,7 @@ class AcrossAnswer {
 /// The values of the best share of the stored configurations for exactly this problem: of today's key if there are any,
 /// else of earlier ones.
 store::TopValues top_values_of(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
-                               const StoredAnswers& stored, store::SpecFit& fit, double share) {
+                               const run::StoredAnswers& stored, store::SpecFit& fit, double share) {
   const store::Criterion criterion = stored.criterion(problem);
   store::TopValues top;
   for (const store::KeyFit worst : {store::KeyFit::holds, store::KeyFit::stale, store::KeyFit::differs}) {
@@ -169,7 +193,7 @@ int print_best(BestOptions& given) {
   const spec::Spec spec = load_spec_for(path, options, target);
   const bool across = spec.objective.across != spec::ObjectiveSpec::Across::each && spec.cases.size() > 1;
   const std::shared_ptr<const store::Bundle> bundle = dispatch::open_bundle(given.frozen, spec.kernel.name);
-  const StoredAnswers stored(spec, options, target, bundle.get());
+  const run::StoredAnswers stored = stored_answers(spec, options, target, bundle.get());
   const std::string contents = bundle ? bundle->digest() : "";
   std::vector<store::ProblemChoice> choices;
   Printer printer(options.format);
@@ -179,24 +203,12 @@ int print_best(BestOptions& given) {
     store::SpecFit fit = fit_of(spec, problem, target, store, [&](const std::string& key) {
       return dispatch::manifest_of(key, store, bundle.get());
     });
-    const store::LookupResult found = stored.look_up(problem, fit);
-    all = all && found.record;
-    std::optional<dispatch::Preferred> preferred;
-    if (!bundle && found.match == store::Match::nearest && found.distance > 0)
-      preferred = dispatch::preferred_by_model(spec, problem, target.device, found.record->config);
-    choices.emplace_back(problem, found.record ? std::optional(found.record->config) : std::nullopt);
-    printer.add(
-        [&] {
-          Json json = answer_json(spec, problem, target.device, found);
-          json["preferred"] = preferred ? report::bindings_json(preferred->config) : Json();
-          return json;
-        },
-        [&] {
-          print_text(spec, problem, target.device, found);
-          if (preferred)
-            print_out("  a loaded kernel runs {}: {}\n", report::config_text(spec, preferred->config),
-                      preferred->reason);
-        });
+    const Answered answered = answer_of(spec, problem, target.device, stored, fit, bundle != nullptr);
+    const std::optional<store::Record>& record = answered.found.record;
+    all = all && record;
+    choices.emplace_back(problem, record ? std::optional(record->config) : std::nullopt);
+    printer.add([&] { return answer_json(spec, problem, target.device, answered); },
+                [&] { print_text(spec, problem, target.device, answered); });
     if (!given.share) continue;
     const store::TopValues top = top_values_of(spec, problem, target, stored, fit, *given.share);
     if (options.json()) printer.answers().back()["top_values"] = report::top_values_json(top);

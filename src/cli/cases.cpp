@@ -118,34 +118,21 @@ store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const run
   return {spec, problem, target.device, target.arch, target.backend.toolchain, store, std::move(manifest_of)};
 }
 
-std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device) {
-  const space::Space space = spec::make_space(spec, problem, device::device_facts(device));
-  const std::vector<space::Config> configs = dispatch::default_configs(spec, space, problem, device, {});
-  return configs.empty() ? std::nullopt : std::optional(space.named(configs.front()));
+Bindings default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device) {
+  run::Question asked{spec, problem, device};
+  return run::first_answer(asked).config;
 }
 
-StoredAnswers::StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const run::Target& target,
-                             const store::Bundle* bundle)
-    : spec_(spec), target_(target), view_([&] {
-        if (std::error_code ignored; !bundle && !std::filesystem::exists(options.store_path(), ignored))
-          tell("note: the store {} does not exist\n", base::printable(options.store_path().string()));
-        store::StoreView::Options view;
-        view.statistic = spec.measure.statistic;
-        view.all = true;
-        return bundle ? bundle->view(target.device.arch, spec.kernel.name, view)
-                      : store::StoreView::load(options.store_path(), target.device.arch, spec.kernel.name, view);
-      }()) {
-  tell_warnings(view_.warnings());
-}
-
-store::Criterion StoredAnswers::criterion(const Bindings& problem) const {
-  return store::Objective(spec_).criterion(problem, target_.device);
-}
-
-store::LookupResult StoredAnswers::look_up(const Bindings& problem, store::SpecFit& fit) const {
-  store::LookupResult found = view_.look_up(problem, target_.device, fit.rules(), criterion(problem));
-  for (const store::Record& failure : found.failed_elsewhere) found.reasons.push_back(store::failure_text(failure));
-  return found;
+run::StoredAnswers stored_answers(const spec::Spec& spec, const CommonOptions& options, const run::Target& target,
+                                  const store::Bundle* bundle) {
+  if (std::error_code ignored; !bundle && !std::filesystem::exists(options.store_path(), ignored))
+    tell("note: the store {} does not exist\n", base::printable(options.store_path().string()));
+  const store::RowOptions rows = run::StoredAnswers::options_for(spec);
+  store::StoreView view =
+      bundle ? bundle->view(target.device.arch, spec.kernel.name, rows)
+             : store::StoreView::load(options.store_path(), target.device.arch, spec.kernel.name, rows);
+  tell_warnings(view.warnings());
+  return {spec, target, std::move(view)};
 }
 
 SpecList list_specs(const std::vector<std::string>& paths) {

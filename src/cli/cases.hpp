@@ -9,6 +9,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "core/resolve/resolve.hpp"
+#include "core/run/first_answer.hpp"
 #include "core/spec/suite.hpp"
 #include "core/store/bundle.hpp"
 #include "core/store/lookup.hpp"
@@ -53,27 +54,13 @@ store::SpecFit fit_of(const spec::Spec& spec, const Bindings& problem, const run
                       const std::filesystem::path& store,
                       std::function<build::Manifest(const std::string& artifact_key)> manifest_of = {});
 
-/// What a call runs for a problem without an answer; nullopt: the space is empty.
-std::optional<Bindings> default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device);
+/// What a call runs for a problem without an answer.
+Bindings default_of(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device);
 
-/// All records of the spec's kernel on the target's architecture.
-class StoredAnswers {
- public:
-  /// Prints damage and a missing store to standard error. spec and target must outlive it. bundle: its records are read
-  /// instead of the store's.
-  StoredAnswers(const spec::Spec& spec, const CommonOptions& options, const run::Target& target,
-                const store::Bundle* bundle = nullptr);
-
-  store::LookupResult look_up(const Bindings& problem, store::SpecFit& fit) const;
-  const store::StoreView& view() const { return view_; }
-  /// The criterion of the spec for this problem on the target's device.
-  store::Criterion criterion(const Bindings& problem) const;
-
- private:
-  const spec::Spec& spec_;
-  const run::Target& target_;
-  store::StoreView view_;
-};
+/// Prints damage and a missing store to standard error. spec and target must outlive it. bundle: its records are read
+/// instead of the store's.
+run::StoredAnswers stored_answers(const spec::Spec& spec, const CommonOptions& options, const run::Target& target,
+                                  const store::Bundle* bundle = nullptr);
 
 /// One case of a replay: the recorded device, and the services that answer in simulated time.
 struct ReplayedCase {

@@ -57,7 +57,7 @@ std::optional<device::DeviceInfo> keep_current(store::ConfigOrder& own, const de
   return std::nullopt;
 }
 
-Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const run::Target& target,
+Scores scores_of(const Bindings& problem, const run::StoredAnswers& stored, const run::Target& target,
                  const store::SpecFit& fit) {
   const store::Criterion criterion = stored.criterion(problem);
   store::ConfigOrder own =
@@ -72,7 +72,7 @@ Scores scores_of(const Bindings& problem, const StoredAnswers& stored, const run
   return scores;
 }
 
-Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const StoredAnswers& stored,
+Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, const run::StoredAnswers& stored,
                  const run::Target& target, const std::filesystem::path& store) {
   Matrix matrix;
   // By their values: rows with other parameters than the spec's are not among the scores.
@@ -100,7 +100,7 @@ Matrix matrix_of(const spec::Spec& spec, const std::vector<Bindings>& problems, 
   return matrix;
 }
 
-std::vector<Bindings> problems_of(const spec::Spec& spec, const StoredAnswers& answers, bool stored) {
+std::vector<Bindings> problems_of(const spec::Spec& spec, const run::StoredAnswers& answers, bool stored) {
   if (!stored) return spec.cases;
   std::set<Bindings> problems;
   const auto add = [&](const Bindings& problem) {
@@ -186,7 +186,7 @@ int print_cover(const CoverOptions& options) {
   store::require_store(options.common.store_path());
   const run::Target target = target_for(options.path, options.common, worker::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options.common, target);
-  const StoredAnswers stored(spec, options.common, target);
+  const run::StoredAnswers stored = stored_answers(spec, options.common, target);
   const Matrix matrix =
       matrix_of(spec, problems_of(spec, stored, options.stored), stored, target, options.common.store_path());
   const store::Cover cover = store::smallest_cover(matrix.ratios, limit, options.most);

@@ -73,7 +73,7 @@ class Export {
                  {"tree", tree_of(target)},      {"answers", Json::array()}};
     if (!arch.json["tree"].is_null())
       for (const Json& config : arch.json["tree"]["configs"]) arch.wanted.insert(space::bindings_from_json(config));
-    const StoredAnswers stored(spec, options_.common, target);
+    const run::StoredAnswers stored = stored_answers(spec, options_.common, target);
     std::vector<Bindings> answers;
     for (const Bindings& problem : spec.cases) {
       const auto [config, why] = answer_for(arch, problem, stored);
@@ -123,7 +123,7 @@ class Export {
 
   /// The configuration, and for people where it comes from.
   std::pair<Bindings, std::string> answer_for(const ArchExport& arch, const Bindings& problem,
-                                              const StoredAnswers& stored) const {
+                                              const run::StoredAnswers& stored) const {
     const spec::Spec& spec = arch.spec;
     const std::string title = space::shown_text(problem), name = arch.target.arch;
     store::SpecFit fit = fit_of(spec, problem, arch.target, options_.common.store_path());
@@ -138,9 +138,6 @@ class Export {
       tell("note: {}: {} was not measured, and gets the configuration of {}\n", name, title, other);
       return {record.config, why + ", for " + other};
     }
-    const std::optional<Bindings> config = default_of(spec, problem, arch.target.device);
-    if (!config)
-      throw Error(ErrorKind::nothing_valid, fmt::format("{}: no configuration is valid for {}", name, title));
     std::vector<std::string> others = store::recorded_archs(options_.common.store_path(), spec.kernel.name);
     std::erase(others, arch.target.device.arch);
     for (std::string& other : others)
@@ -149,7 +146,7 @@ class Export {
         "warning: {}: nothing was measured for {}: it gets the default configuration, whose speed is not known; "
         "`xtune run` measures{}\n",
         name, title, others.empty() ? "" : fmt::format("; the store has records of {}", fmt::join(others, ", ")));
-    return {*config, "not measured: the default"};
+    return {default_of(spec, problem, arch.target.device), "not measured: the default"};
   }
 
   /// Waits for the compiler. Throws CandidateFailure if it refuses.

@@ -115,7 +115,8 @@ std::vector<store::Record> records_of(const store::ConfigOrder& rows) {
 
 /// The answer of `xtune best` for one problem, with all records of its problem and device.
 report::ReportCase case_of_spec(const SharedSpec& spec, const Bindings& problem, const run::Target& target,
-                                const StoredAnswers& stored, const std::filesystem::path& store, std::size_t most) {
+                                const run::StoredAnswers& stored, const std::filesystem::path& store,
+                                std::size_t most) {
   store::SpecFit fit = fit_of(*spec, problem, target, store);
   const store::LookupResult found = stored.look_up(problem, fit);
   const store::LookupRules rules = fit.rules();
@@ -160,7 +161,7 @@ report::ReportData data_of_spec(const ReportOptions& options) {
   if (!options.kernels.empty()) throw bad_argument("--kernel chooses among a store's kernels; a spec has one");
   const run::Target target = target_for(options.source, options.common, worker::TargetNeed::device_or_named);
   const auto spec = std::make_shared<const spec::Spec>(load_spec_for(options.source, options.common, target));
-  const StoredAnswers stored(*spec, options.common, target);
+  const run::StoredAnswers stored = stored_answers(*spec, options.common, target);
   report::ReportData data = report_data({}, run_words(options));
   for (const Bindings& problem : spec->cases)
     data.cases.push_back(

@@ -189,7 +189,7 @@ class ShowRun {
   std::uint64_t chosen(const space::Space& space, const Bindings& problem, Shown& shown) {
     if (space.size() == 1 && !options_.best) return 0;
     if (!options_.config.empty()) throw Error(ErrorKind::invalid_argument, unpinned(space));
-    if (!stored_) stored_.emplace(spec_, options_.common, target_);
+    if (!stored_) stored_.emplace(stored_answers(spec_, options_.common, target_));
     store::SpecFit fit = fit_of(spec_, problem, target_, options_.common.store_path());
     shown.found = stored_->look_up(problem, fit);
     const auto index = shown.found->record ? space.index_of(shown.found->record->config) : std::nullopt;
@@ -316,7 +316,7 @@ class ShowRun {
   system::EventLoop& loop_;
   run::CompileService& compiler_;
   const std::atomic<bool>& stop_;
-  std::optional<StoredAnswers> stored_;
+  std::optional<run::StoredAnswers> stored_;
   std::optional<system::TemporaryDirectory> scratch_;
 };
 

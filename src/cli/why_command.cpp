@@ -120,7 +120,7 @@ class SourcesOfToday {
 };
 
 Verdicts judge(const spec::Spec& spec, const space::Space& space, const resolve::CandidateResolver& resolver,
-               const Bindings& problem, const device::DeviceInfo& device, const StoredAnswers& stored,
+               const Bindings& problem, const device::DeviceInfo& device, const run::StoredAnswers& stored,
                std::optional<MeasuredConfigs>& measured, const std::filesystem::path& store) {
   Verdicts verdicts;
   verdicts.asked = std::min(space.size(), std::max(max_configs / spec.cases.size(), min_configs));
@@ -191,7 +191,7 @@ struct WhyOptions : CommonOptions {
 int explain(const WhyOptions& options) {
   const run::Target target = target_for(options.path, options, worker::TargetNeed::device_or_named);
   const spec::Spec spec = load_spec_for(options.path, options, target);
-  const StoredAnswers stored(spec, options, target);
+  const run::StoredAnswers stored = stored_answers(spec, options, target);
   if (stored.view().records() == 0)
     for (const std::string& arch : store::recorded_archs(options.store_path(), spec.kernel.name))
       if (arch != target.device.arch)

@@ -5,19 +5,13 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "core/run/first_answer.hpp"
 #include "core/space/value.hpp"
 #include "system/chosen_store.hpp"
 #include "xtune/outcome.hpp"
 
 namespace xtune::dispatch {
 namespace {
-
-/// For people.
-std::string origin_of_default(const LoadSettings& settings, const spec::Spec& spec, const Bindings& config) {
-  if (!settings.default_config.empty()) return "the one given";
-  if (spec.dispatch.default_config == config) return "the spec's [dispatch] default";
-  return spec.candidates ? "what [candidates] rate best" : "the first of the space";
-}
 
 std::string kind_of(const device::DeviceInfo& device) { return device.arch + "\n" + device.name; }
 
@@ -81,9 +75,15 @@ ChosenCase Preparation::choose(const Bindings& problem) {
     choice.reasons.emplace_back("that configuration failed when this problem was tuned");
   }
   if (choice.config.empty()) {
-    const space::Space space = spec::make_space(found.spec, problem, device::device_facts(found.device));
-    choice.config =
-        space.named(default_configs(found.spec, space, problem, found.device, settings_.default_config).front());
+    run::Question asked{found.spec, problem, found.device};
+    run::FirstAnswer first{settings_.default_config, "the one given"};
+    if (first.config.empty())
+      first = run::first_answer(asked);
+    else
+      first.config =
+          asked.space().named(default_configs(found.spec, asked.space(), problem, found.device, first.config).front());
+    choice.config = first.config;
+    choice.reasons.push_back("the default configuration: " + first.origin);
   }
   if (found.has_failed(choice.config))
     found.refusal = found.failure->message;
@@ -94,7 +94,6 @@ ChosenCase Preparation::choose(const Bindings& problem) {
         "{}: nothing that was measured may answer, and the default configuration {}, so it is not run. Tune the "
         "problem (xtune run, or a policy that tunes), or name another one in LoadSettings::default_config",
         title(problem), objection);
-  choice.reasons.push_back("the default configuration: " + origin_of_default(settings_, found.spec, choice.config));
   return found;
 }
 
@@ -107,6 +106,7 @@ Choice Preparation::choice(const Bindings& problem) {
   ChosenCase found = choose(problem);
   if (!found.refusal.empty()) throw ProvenWrong(ErrorKind::nothing_valid, found.refusal);
   Choice choice = std::move(found.selection.choice);
+  choice.expected = selector_.expected(choice, found.spec, problem, found.device);
   choice.scratch = scratch_of(found.spec, problem, found.device, choice.config);
   return choice;
 }

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "core/build/cache.hpp"
 #include "core/model/rank.hpp"
+#include "core/run/first_answer.hpp"
 #include "core/space/value.hpp"
 #include "core/store/lookup.hpp"
 #include "core/store/objective.hpp"
@@ -220,35 +221,17 @@ Selection Selector::Query::from_records(const std::vector<store::Record>& record
   return selection;
 }
 
-std::optional<Preferred> preferred_by_model(const spec::Spec& spec, const Bindings& problem,
-                                            const device::DeviceInfo& device, const Bindings& measured) {
-  // Of eight products of gemm_hopper on an H200, the first of the model reached .92 of the tuned speed, the nearest
-  // problem's configuration .69; with this factor each got the better one (docs/dispatch.md).
-  constexpr double much_longer = 1.15;
-  if (!spec.candidates || spec.dispatch.default_config || std::isfinite(spec.dispatch.radius)) return std::nullopt;
-  if (!spec.objective.goals.empty()) return std::nullopt;
-  const space::Space space = spec::make_space(spec, problem, device::device_facts(device));
-  const std::optional<std::uint64_t> index = space.index_of(measured);
-  const auto ranking = model::suggest(spec, space, problem, device, 1).ranking;
-  if (!index || !ranking || !ranking->configs.front().estimate) return std::nullopt;
-  const model::RankedConfig& best = ranking->configs.front();
-  const double expected_ms = model::estimator(spec, space, problem, device)(*index);
-  if (expected_ms <= much_longer * best.cost) return std::nullopt;
-  return Preferred{
-      space.named(space.at(best.index)),
-      fmt::format("the {} model of the hardware expects {} of this configuration, and {} of its best",
-                  spec.candidates->template_name, base::human_time_ms(expected_ms), base::human_time_ms(best.cost))};
-}
-
 void Selector::Query::prefer_model(Selection& selection) {
+  if (!selection.record) return;
   Choice& found = selection.choice;
-  if (!selection.record || found.kind != Choice::Kind::nearest || found.distance == 0) return;
-  const std::optional<Preferred> preferred = preferred_by_model(spec, problem, device, found.config);
-  if (!preferred || !objection_to(preferred->config).empty()) return;
+  run::Question asked{spec, problem, device};
+  const run::FirstAnswer answer =
+      run::first_answer(asked, {static_cast<store::Match>(found.kind), found.distance, found.config});
+  if (answer.instead.empty() || !objection_to(answer.config).empty()) return;
   Choice predicted;
-  predicted.config = preferred->config;
+  predicted.config = answer.config;
   predicted.reasons = std::move(found.reasons);
-  predicted.reasons.push_back("not taken: " + preferred->reason);
+  predicted.reasons.push_back("not taken: " + answer.instead);
   selection = {std::move(predicted), std::nullopt};
 }
 
@@ -386,6 +369,14 @@ auto Selector::with_query(const spec::Spec& spec, const Bindings& problem, const
       refresh();
     }
   }
+}
+
+std::optional<ExpectedTime> Selector::expected(const Choice& choice, const spec::Spec& spec, const Bindings& problem,
+                                               const device::DeviceInfo& device) {
+  if (choice.kind == Choice::Kind::exact || choice.config.empty()) return std::nullopt;
+  run::Question asked{spec, problem, device};
+  return with_query(spec, problem, device, {},
+                    [&](Query& query) { return run::expected_time(asked, choice.config, query.stores->views); });
 }
 
 std::string Selector::objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,

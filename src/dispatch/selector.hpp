@@ -45,6 +45,10 @@ class Selector {
   Selection select(const spec::Spec& spec, const Bindings& problem, const device::DeviceInfo& device,
                    const std::vector<std::string>& archs);
 
+  /// run::expected_time of a choice that was not measured for this problem.
+  std::optional<ExpectedTime> expected(const Choice& choice, const spec::Spec& spec, const Bindings& problem,
+                                       const device::DeviceInfo& device);
+
   /// The measurements that are a reason not to run a configuration for this problem (core/store/lookup.hpp): a
   /// clause for people, or empty.
   std::string objection_to(const Bindings& config, const spec::Spec& spec, const Bindings& problem,
@@ -88,16 +92,6 @@ class Selector {
   std::vector<store::Record> remembered_;
   std::set<std::string> causes_;  ///< causes of the warnings that were sent
 };
-
-/// What a model of the hardware puts before a configuration that was measured for another problem.
-struct Preferred {
-  Bindings config;
-  std::string reason;
-};
-/// The best configuration by the spec's [candidates], if `measured` is expected to take much longer for this problem.
-/// nullopt: it is not expected to, no model knows the kernel or the device, or [dispatch] has a radius or a default.
-std::optional<Preferred> preferred_by_model(const spec::Spec& spec, const Bindings& problem,
-                                            const device::DeviceInfo& device, const Bindings& measured);
 
 /// A bundle that has records of the kernel; nullptr for an empty path. Throws Error(invalid_argument) with the bundle's
 /// contents if it has none of the kernel, Error(io).

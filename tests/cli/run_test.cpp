@@ -197,7 +197,16 @@ TEST_CASE("--effort: none predicts and stores nothing, quick tries ten at most; 
   CHECK(known["config"] ==
         parsed(cli.xtune({"best", spec, "--backend", "host", "--format", "json"}))["best"]["config"]);
   CHECK(known["time_ms"] > 0);
+  CHECK(known["expected"].is_null());
   CHECK(has(known["source"], "measurement of this problem"));
+  const json other = predicted({"--effort", "none", "-D", "N=5000"});
+  CHECK(has(other["source"], "measurement of N="));
+  CHECK(other["expected"]["time_ms"] == other["time_ms"]);
+  CHECK(other["expected"]["interval_ms"][0] < other["time_ms"]);
+  const json best = parsed(cli.xtune({"best", spec, "--backend", "host", "-D", "N=5000", "--format", "json"}));
+  CHECK(best["best"]["config"] == other["config"]);
+  CHECK(best["expected"] == other["expected"]);
+  CHECK(best["source"] == other["source"]);
 }
 
 TEST_CASE("Several cases give a list; text output names the winner") {

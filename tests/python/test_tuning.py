@@ -231,6 +231,7 @@ class Results(unittest.TestCase):
             result = xtune.tune(saxpy(), effort="none", store=store, **HOST)
             self.assertEqual(result.measurements, [])
             self.assertIsNone(result.prediction.time_ms)
+            self.assertIsNone(result.prediction.expected)
             self.assertRaisesRegex(xtune.NothingValidError, "effort is none", lambda: result.best)
             self.assertTrue(result.kernel(result.prediction.config))
 
@@ -822,7 +823,10 @@ class Questions(unittest.TestCase):
         won = xtune.tune(tunable, **HOST).best.config
         choice = xtune.best(tunable, {"n": N}, backend="host")
         self.assertEqual((choice.kind, choice.config), ("exact", won))
-        self.assertEqual(xtune.best(tunable, {"n": 4096}, backend="host").kind, "nearest")
+        self.assertIsNone(choice.expected)
+        near = xtune.best(tunable, {"n": 4096}, backend="host")
+        self.assertEqual(near.kind, "nearest")
+        self.assertTrue(0 < near.expected.low_ms < near.expected.time_ms < near.expected.high_ms)
 
     def test_candidates(self):
         tunable = saxpy().candidates("elementwise", {"n": "n", "threads": "BLOCK", "items": "UNROLL"})

@@ -131,6 +131,7 @@ LAYERS = {
         "core/validate",
         "core/resolve",
         "core/store",
+        "core/run",
         "backends",
     ],
     "report/plot": [],

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "core/run/first_answer.hpp"
 #include "core/store/best.hpp"
 #include "core/store/lookup.hpp"
 #include "core/store/objective.hpp"
@@ -155,6 +156,14 @@ void find_neighbours(const spec::Spec& spec, std::vector<AuditedCase>& cases) {
       return std::pair(!a.in_bucket, a.distance) < std::pair(!b.in_bucket, b.distance);
     });
     one.neighbours.resize(std::min(one.neighbours.size(), max_neighbours));
+    one.preferred.reset();
+    if (one.repeats.empty() || one.neighbours.empty() || !one.neighbours.front().in_reach) continue;
+    const AuditedNeighbour& nearest = one.neighbours.front();
+    const Measured measured{nearest.in_bucket ? store::Match::bucket : store::Match::nearest, nearest.distance,
+                            nearest.winner};
+    Question asked{spec, one.problem, one.device};
+    if (FirstAnswer answer = first_answer(asked, measured); !answer.instead.empty())
+      one.preferred = std::move(answer.config);
   }
 }
 
@@ -166,6 +175,7 @@ std::vector<Bindings> configs_to_compare(const AuditedCase& one) {
   for (const auto& [winner, count] : one.winners()) add(winner);
   if (list.empty()) return list;
   if (one.default_config) add(*one.default_config);
+  if (one.preferred) add(*one.preferred);
   for (const AuditedNeighbour& neighbour : one.neighbours) add(neighbour.winner);
   for (const Bindings& tie : one.reference()->ties) add(tie);
   return list;
@@ -246,7 +256,8 @@ AuditFindings findings_of(const std::vector<AuditedCase>& cases) {
       for (const Bindings& tie : reference->ties) take_worse(findings.tie, one, tie);
     // What a call would run if this case had not been measured.
     if (!one.neighbours.empty() && one.neighbours.front().in_reach)
-      take_worse(findings.neighbour, one, one.neighbours.front().winner, &one.neighbours.front());
+      take_worse(findings.neighbour, one, one.preferred.value_or(one.neighbours.front().winner),
+                 &one.neighbours.front());
     if (one.default_config) take_worse(findings.default_config, one, *one.default_config);
   }
   if (!cases.empty()) findings.agreement = agreement / static_cast<double>(cases.size());

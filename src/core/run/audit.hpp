@@ -47,7 +47,10 @@ struct AuditedCase {
   std::vector<AuditedRepeat> repeats;
   std::optional<Bindings> default_config;
   std::vector<AuditedNeighbour> neighbours;  ///< as a call would choose them, the nearest first
-  std::vector<ComparedConfig> compared;      ///< empty: not compared, because the audit was stopped
+  /// What a call runs instead of the first neighbour's winner, because a model of the hardware expects much more of it
+  /// (first_answer); unset: the winner.
+  std::optional<Bindings> preferred;
+  std::vector<ComparedConfig> compared;  ///< empty: not compared, because the audit was stopped
 
   /// The first of the repeats that name the winner which most of them name; null: none has a winner.
   const AuditedRepeat* reference() const;
@@ -62,10 +65,11 @@ struct AuditedCase {
   const ComparedConfig* find(const Bindings& config) const;  ///< null: it was not compared
 };
 
-/// Sets the neighbours of each case: those of the same bucket first, then by distance, at most eight.
+/// Sets the neighbours of each case: those of the same bucket first, then by distance, at most eight; and whether a
+/// model of the hardware answers instead of the first one.
 void find_neighbours(const spec::Spec& spec, std::vector<AuditedCase>& cases);
-/// The configurations to measure side by side for a case: winners, default, the neighbours' winners and the reference's
-/// ties, at most 40.
+/// The configurations to measure side by side for a case: winners, default, the model's, the neighbours' winners and
+/// the reference's ties, at most 40.
 std::vector<Bindings> configs_to_compare(const AuditedCase& one);
 
 /// The tunings of one spec. Its store is a directory of its own: it begins empty in each repeat, but keeps compiled

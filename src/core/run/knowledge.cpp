@@ -1,4 +1,4 @@
-// Gathers the sources that guide a search, and answers without one.
+// Gathers the sources that guide a search.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -13,12 +13,8 @@
 #include "core/measure/statistics.hpp"
 #include "core/model/rank.hpp"
 #include "core/run/search_path.hpp"
-#include "core/run/tuner.hpp"
-#include "core/search/opening.hpp"
 #include "core/space/value.hpp"
-#include "core/store/best.hpp"
 #include "core/store/lookup.hpp"
-#include "core/store/objective.hpp"
 #include "core/store/record_log.hpp"
 #include "core/store/store_view.hpp"
 #include "xtune/error.hpp"
@@ -230,62 +226,6 @@ void add_sources(Knowledge& knowledge, const spec::Spec& spec, const space::Spac
     knowledge.notes.push_back(fmt::format("guided by {} records of {}", source.observations.size(), source.name));
     knowledge.sources.push_back(std::move(source));
   }
-}
-
-namespace {
-
-/// The best stored result of this problem on this kind of device, as `xtune best` finds it; nullopt: there is none.
-std::optional<store::Record> stored_best(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
-                                         const std::filesystem::path& store) {
-  store::RowOptions rows;
-  rows.statistic = spec.measure.statistic;
-  rows.all = true;
-  store::SpecFit fit(spec, problem, target.device, target.arch, target.backend.toolchain, store);
-  const store::LookupResult found =
-      store::StoreView::load(store, target.device.arch, spec.kernel.name, rows)
-          .look_up(problem, target.device, fit.rules(), store::Objective(spec).criterion(problem, target.device));
-  return found.match == store::Match::exact && found.exact_device ? found.record : std::nullopt;
-}
-
-}  // namespace
-
-TuneResult predict(const spec::Spec& spec, const Bindings& problem, const run::Target& target,
-                   const TuneOptions& options, const std::function<void()>& poll) {
-  const space::Space space = spec::make_space(spec, problem, device::device_facts(target.device), poll);
-  TuneResult result;
-  result.problem = problem;
-  result.device = target.device;
-  result.space_size = space.size();
-  const bool replays = target.device.backend == "replay";
-  if (const auto stored = replays ? std::nullopt : stored_best(spec, problem, target, options.store)) {
-    result.prediction = {stored->config, measure::statistic(stored->time_ms, spec.measure.statistic),
-                         "the store's measurement of this problem"};
-    return result;
-  }
-  Knowledge knowledge = candidates_of(spec, space, problem, target);
-  if (options.transfer) {
-    store::GrowingRecords here(options.store, target.device.arch, spec.kernel.name, spec.measure.statistic);
-    here.refresh();
-    add_sources(knowledge, spec, space, problem, target, here, options.store);
-  }
-  std::string source = "the first of the space, for lack of a model, records and a [dispatch] default";
-  std::uint64_t index = knowledge.default_index.value_or(0);
-  if (const auto by_records = search::predicted_best(space, knowledge.sources)) {
-    index = *by_records;
-    source = "records of " + knowledge.sources.front().name;
-    if (const std::size_t more = knowledge.sources.size() - 1)
-      source += fmt::format(" and {} other {}", more, more == 1 ? "study" : "studies");
-  } else if (!knowledge.first.empty()) {
-    index = knowledge.first.front();
-    source = fmt::format("the {} model of the hardware", spec.candidates->template_name);
-  } else if (spec.dispatch.default_config && space.named(space.at(index)) == *spec.dispatch.default_config) {
-    source = "[dispatch] default, for lack of a model and records";
-  }
-  std::optional<double> time_ms;
-  if (knowledge.prior.time_ms) time_ms = knowledge.prior.time_ms(index);
-  if (time_ms && std::isnan(*time_ms)) time_ms.reset();
-  result.prediction = {space.named(space.at(index)), time_ms, std::move(source)};
-  return result;
 }
 
 }  // namespace xtune::run

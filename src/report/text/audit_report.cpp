@@ -44,7 +44,9 @@ std::string answer_of(const AuditedCase& one, const Bindings& winner) {
 std::string worst_text(const AuditFindings::Worst& worst) {
   std::string text = std::isinf(worst.regret) ? "one failed" : "at most " + percent(worst.regret);
   if (!worst.at->problem.empty()) text += " (" + space::shown_text(worst.at->problem);
-  if (worst.neighbour)
+  if (worst.neighbour && worst.at->preferred)
+    text += " with that of the model of the hardware";
+  else if (worst.neighbour)
     text += fmt::format(" with that of {}, distance {:.3g}", difference(worst.neighbour->problem, worst.at->problem),
                         worst.neighbour->distance);
   if (!worst.at->problem.empty()) text += ")";
@@ -95,8 +97,8 @@ Json case_json(const AuditedCase& one) {
     row["in_reach"] = neighbour.in_reach;
     json["neighbours"].push_back(std::move(row));
   }
-  json["default"] = nullptr;
-  if (one.default_config) json["default"] = compared_json(one, *one.default_config);
+  json["default"] = one.default_config ? compared_json(one, *one.default_config) : Json();
+  json["preferred"] = one.preferred ? compared_json(one, *one.preferred) : Json();
   return json;
 }
 
@@ -129,6 +131,7 @@ std::string audit_case_text(const spec::Spec& spec, const AuditedCase& one, std:
   for (const AuditedNeighbour& neighbour : one.neighbours)
     add("-", "of " + difference(neighbour.problem, one.problem) + (neighbour.in_reach ? "" : ", out of reach"),
         neighbour.winner);
+  if (one.preferred) add("-", "of the model", *one.preferred);
   if (one.default_config) add("-", "default", *one.default_config);
   return text + render_fitted(table, width);
 }

@@ -155,6 +155,7 @@ Json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t
   if (const auto& prediction = result.prediction)
     json["prediction"] = {{"config", bindings_json(prediction->config)},
                           {"time_ms", prediction->time_ms ? Json(*prediction->time_ms) : Json()},
+                          {"expected", expected_json(prediction->expected)},
                           {"source", prediction->source}};
   json["best"] = json["finals"] = nullptr;
   const store::Objective objective(spec);
@@ -245,6 +246,11 @@ std::vector<Json> run_rows(const std::vector<Json>& answers) {
     }
   }
   return rows;
+}
+
+Json expected_json(const std::optional<ExpectedTime>& expected) {
+  if (!expected) return nullptr;
+  return {{"time_ms", expected->time_ms}, {"interval_ms", {expected->low_ms, expected->high_ms}}};
 }
 
 std::vector<Json> best_rows(const std::vector<Json>& answers) {

@@ -496,8 +496,15 @@ std::string with_styles(const std::string& text) {
 
 }  // namespace
 
+std::string expected_text(const ExpectedTime& expected) {
+  return fmt::format("expected time {}, with 80 % probability {} to {}", base::human_time_ms(expected.time_ms),
+                     base::human_time_ms(expected.low_ms), base::human_time_ms(expected.high_ms));
+}
+
 static std::string prediction_text(const spec::Spec& spec, const Prediction& one) {
-  const std::string time = one.time_ms ? "expected time " + base::human_time_ms(*one.time_ms) : "its time is not known";
+  const std::string time = one.expected  ? expected_text(*one.expected)
+                           : one.time_ms ? "measured time " + base::human_time_ms(*one.time_ms)
+                                         : "its time is not known";
   return fmt::format("\npredicted, not measured by this run: {}\n  from {}\n  {}\n", config_text(spec, one.config),
                      one.source, time);
 }

@@ -65,8 +65,14 @@ const store::Record* record_of(const std::optional<Bindings>& config, const stor
 
 /// {"kernel", "device", "problem", "best", "default", "top", "finals", "counts", "failures", "trace", "seconds",
 /// "from_store"}; best is null if nothing passed, default if it was not tried, finals if none were held; top lists the
-/// `rows` best, trace everything that was tried. Of a prediction also "prediction": {"config", "time_ms", "source"}.
+/// `rows` best, trace everything that was tried. Of a prediction also "prediction": {"config", "time_ms",
+/// "expected", "source"}.
 nlohmann::ordered_json run_json(const spec::Spec& spec, const run::TuneResult& result, std::size_t rows);
+
+/// "expected time 2 ms, with 80 % probability 1 ms to 3 ms".
+std::string expected_text(const ExpectedTime& expected);
+/// {"time_ms", "interval_ms"}, or null.
+nlohmann::ordered_json expected_json(const std::optional<ExpectedTime>& expected);
 
 /// The configuration chosen for all cases, and its cost in each, by [objective] across.
 std::string across_text(const spec::Spec& spec, const std::optional<store::AcrossChoice>& choice);

@@ -34,6 +34,12 @@ TEST_CASE("a store answers without a driver what a loaded kernel would choose") 
     CHECK(answer.measured_for == chosen.measured_for);
     CHECK(answer.time_ms == chosen.time_ms);
     CHECK(answer.distance == chosen.distance);
+    REQUIRE(answer.expected.has_value() == (answer.kind != Choice::Kind::exact));
+    REQUIRE(chosen.expected.has_value() == answer.expected.has_value());
+    if (!answer.expected) continue;
+    CHECK(chosen.expected->time_ms == answer.expected->time_ms);
+    CHECK(answer.expected->low_ms < answer.expected->time_ms);
+    CHECK(answer.expected->time_ms < answer.expected->high_ms);
   }
   CHECK(ask(1024).kind == Choice::Kind::exact);
   CHECK(ask(1000).kind == Choice::Kind::nearest);

@@ -120,6 +120,24 @@ TEST_CASE("The neighbours are those that a call would use: of the bucket first, 
   CHECK_FALSE(cases[1].neighbours[0].in_reach);
 }
 
+TEST_CASE(
+    "Where a call would follow a model of the hardware, its choice is what the neighbour's winner is replaced by") {
+  const spec::Spec spec = spec::parse_spec(
+      "[kernel]\nname = \"t\"\n[problem]\nN = 64\n[space.params]\nA = [32, 64, 256]\n[candidates]\n"
+      "template = \"elementwise\"\ndtype = \"f32\"\n[candidates.map]\nn = \"N\"\nthreads = \"A\"\n",
+      "t.toml", ".");
+  std::vector<AuditedCase> cases{audited(1024, {repeat(32)}), audited(1 << 26, {repeat(256)})};
+  for (AuditedCase& one : cases) one.device = *device::known_device("sm_90");
+  find_neighbours(spec, cases);
+  CHECK_FALSE(cases[0].preferred);
+  REQUIRE(cases[1].preferred);
+  CHECK(*cases[1].preferred != config(32));
+  cases[1].preferred = config(64);
+  CHECK(configs_to_compare(cases[1]) == std::vector<Bindings>{config(256), config(64), config(32)});
+  cases[1].compared = {compared(256, 1), compared(64, 1.25), compared(32, 2)};
+  CHECK(findings_of(cases).neighbour.value().regret == doctest::Approx(0.25));
+}
+
 TEST_CASE("Winners, default, neighbours' winners and ties are compared, each once") {
   AuditedCase one = audited(1, {repeat(1, {2, 3}), repeat(2), repeat(1)});
   one.default_config = config(9);
