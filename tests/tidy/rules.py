@@ -224,7 +224,7 @@ OTHER_NAMESPACES = {
 # Lines of sources and headers below a directory, without tests, each file counted at the nearest one. A budget may shrink; a commit that raises it
 # says why.
 LINES = {
-    "include": 2439,
+    "include": 2447,
     "src/base": 1242,
     "src/system": 4084,
     "src/core/build": 5744,
@@ -233,7 +233,7 @@ LINES = {
     "src/core/measure": 1378,
     "src/core/model": 2910,
     "src/core/resolve": 2840,
-    "src/core/run": 6774,
+    "src/core/run": 7128,
     "src/core/search": 3389,
     "src/core/space": 3325,
     "src/core/spec": 5503,
@@ -250,10 +250,10 @@ LINES = {
     "src/backends/kokkos": 1083,
     "src/backends/process": 1638,
     "src/cluster": 2470,
-    "src/dispatch": 4929,
-    "src/api": 4798,
-    "src/report": 4235,
-    "src/cli": 9665,
+    "src/dispatch": 4914,
+    "src/api": 4799,
+    "src/report": 4257,
+    "src/cli": 9649,
     "emulator": 7890,
     "runtime": 5581,
     "lab": 2683,
