@@ -163,10 +163,11 @@ struct Across {
   Measurement measurement;  ///< its measurement in this case
 };
 
-/// The time that a configuration is expected to take for a problem without a measurement, milliseconds.
+/// The time that a launch of a configuration is expected to take for a problem without a measurement, milliseconds.
 struct ExpectedTime {
-  double time_ms = 0;              ///< of a launch
-  double low_ms = 0, high_ms = 0;  ///< an interval that holds the time with a probability of 80 %, as far as is known
+  double time_ms = 0;  ///< the median
+  double low_ms = 0;   ///< the begin of an interval that holds the time with a probability of 80 %, as far as is known
+  double high_ms = 0;  ///< its end
 };
 
 /// The answer of a run with effort "none", which measures nothing.

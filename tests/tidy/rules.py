@@ -224,7 +224,7 @@ OTHER_NAMESPACES = {
 # Lines of sources and headers below a directory, without tests, each file counted at the nearest one. A budget may shrink; a commit that raises it
 # says why.
 LINES = {
-    "include": 2447,
+    "include": 2448,
     "src/base": 1242,
     "src/system": 4084,
     "src/core/build": 5744,
