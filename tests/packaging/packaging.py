@@ -207,7 +207,10 @@ class Releasing(unittest.TestCase):
         texts = {
             path: path.read_text()
             for path in self.root.rglob("*")
-            if path.is_file() and path.suffix != ".gz" and ".git/" not in str(path) and "build/" not in str(path)
+            if path.is_file()
+            and path.suffix not in (".gz", ".pyc")
+            and ".git/" not in str(path)
+            and "build/" not in str(path)
         }
         self.assertIn("## Unreleased\n\n## 9.8.7 - 2031-02-03\n\n- A change.\n", texts[self.root / "CHANGELOG.md"])
         self.assertIn('XTUNE_VERSION "9.8.7"', texts[self.root / "include/xtune/version.hpp"])

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 template <class Check>
 void for_each_external(Check check, const std::vector<const char*>& compilers = {"nvcc", "clang"}) {
-  for (const char* compiler : compilers) {
+  for (const std::string compiler : compilers) {
     CAPTURE(compiler);
     if (const auto toolchain = toolchain_or_null("cuda", compiler))
       check(*toolchain);

@@ -48,7 +48,7 @@ void for_each_toolchain(Check check) {
 template <class Check>
 void for_each_compiler(Check check) {
   for_each_toolchain(check);
-  for (const char* compiler : {"nvcc", "clang"}) {
+  for (const std::string compiler : {"nvcc", "clang"}) {
     CAPTURE(compiler);
     if (const auto toolchain = XTUNE_HAS_CUDA ? toolchain_or_null("cuda", compiler) : nullptr)
       check(*toolchain);
