@@ -169,7 +169,10 @@ def label(problem):
         if "KEYS" in problem
         else f"{problem['SEQ']} rows"
     )
-    words = [f"{heads} heads of {problem['HEAD_DIM']}", rows] + ["causal"] * problem["CAUSAL"]
+    # Several new rows always have a causal mask here, and the label no room for that.
+    words = [f"{heads} heads of {problem['HEAD_DIM']}", rows] + ["causal"] * (
+        problem["CAUSAL"] and "KEYS" not in problem
+    )
     return ", ".join([problem["TYPE"]] * (problem["TYPE"] != "bf16") + words)
 
 
