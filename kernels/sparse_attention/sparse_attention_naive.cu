@@ -1,18 +1,6 @@
 // The reference of sparse_attention.cu: a warp for each head of each position, in f32.
-#include <xtune/narrow.cuh>
-
+#include "../common/attention_row.cuh"
 #include "choice.cuh"
-
-#if INPUT_BF16
-using Number = xtune::bf16;
-#else
-using Number = xtune::f16;
-#endif
-
-__device__ float warp_sum(float x) {
-  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(0xffffffffu, x, step);
-  return x;
-}
 
 /// Whether an earlier slot has the same block.
 __device__ bool repeats(const int* choices, int slot, int position, int block) {
