@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program xtune: `python -m xtune`, and in a wheel, as a module of its own, the command `xtune`, which does not load
-the package."""
+"""Starts the program xtune, for `python -m xtune`. A wheel has a copy outside the package, for the command `xtune`, which
+so does not load the package."""
 import importlib.util
 import os
 import sys

@@ -1,10 +1,10 @@
-# Compares the C interface with its recorded form by abidiff: nothing may change. Functions may be added, and structs that
-# say their size may grow at the end: then the recorded form is written anew.
+# Compares the C interface with its recorded form by abidiff: nothing may change. Where functions were
+# added, or structs that say their size grew at the end, record the new form.
 #   cmake -DXTUNE=SOURCES -DWORK=DIR -DCXX=g++ -P abi.cmake          RECORD=ON: writes the recorded form
 set(recorded "${CMAKE_CURRENT_LIST_DIR}/c_interface.abi")
 file(MAKE_DIRECTORY "${WORK}")
 file(WRITE "${WORK}/exports.map" "{ global: xtune_*; local: *; };\n")
-# Functions take constants as int32_t: a function of its own makes their enumerations part of what is compared.
+# abidiff compares only types that functions use, and these take constants as int32_t. So one more takes the enums.
 file(READ "${XTUNE}/include/xtune/xtune.h" header)
 string(REGEX MATCHALL "enum xtune_[a-z]+" constants "${header}")
 list(JOIN constants "," constants)
